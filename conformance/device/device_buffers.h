@@ -72,6 +72,7 @@ typedef struct stage {
     unsigned parts;         /* where they are now; 0: the call draws it */
     const tensor_set *want; /* borrowed: the outputs' shapes */
     int takes_noise;        /* the call on noise was made, and not declined */
+    int takes_alike;        /* so was that on inputs that are its own in part */
     int may_refuse;  /* as `beside`: whether its noise is taken is not known */
     int is_larger;   /* as `beside`: no graph of it was captured before */
     int is_replayed; /* a graph is launched LAUNCH_REPLAYS times */
@@ -136,6 +137,8 @@ uint64_t stage_fence_align(const stage *g, const placed *p);
 /* No page at that side of an input may be touched any more, where the backend's
    memory is this process's (fence.h); until fence_lower(). */
 void stage_raise_fences(const stage *g);
+/* Was a fenced input written to meanwhile? */
+void stage_note_written(run_checks *d);
 
 /* Where tensors have gaps in the way of g->ways: in half of the calls that
    can have them everywhere in inputs or outputs alone, as a kernel that takes

@@ -17,19 +17,22 @@
 /* Guard bytes that tell an address. */
 enum { SEEN = 16 };
 
-/* A handle is an address if the guard is found there. */
+/* A handle is an address if the guard is found there.  A stream may still bring
+   the input's bytes. */
 static void add_fence(const stage *g, placed *p)
 {
     const uint8_t *bytes = p->buffer;
-    const subject_link *link = g->s->link;
     const int is_before = g->side == FENCE_BEFORE;
     const uint64_t edge = is_before ? p->offset : stage_end_of(p);
+    const fence_place f = {
+        .name = p->host->name,
+        .side = g->side,
+        .edge = edge,
+        .page = fence_page(p->buffer, edge, stage_fence_align(g, p), g->side),
+        .n_held = (g->ways & LAUNCH_STREAM) != 0 ? 0 : p->at.n_bytes};
 
-    if (link != NULL) {
-        const fence_place f = {
-            p->host->name, g->side, edge,
-            fence_page(p->buffer, edge, stage_fence_align(g, p), g->side)};
-        link->fence(link->state, &f, p->buffer);
+    if (g->s->link != NULL) {
+        g->s->link->fence(g->s->link->state, &f, p->buffer);
         return;
     }
     const uint64_t n = is_before ? SEEN : 0; /* of them before the edge */
@@ -38,8 +41,20 @@ static void add_fence(const stage *g, placed *p)
         p->is_address ||
         system_sees(bytes + edge - n, p->guards + STAGE_GUARD - n, SEEN);
     if (p->is_address) {
-        fence_add(bytes + edge, stage_fence_align(g, p), p->host->name,
-                  g->side);
+        fence_add(&f, p->buffer);
+    }
+}
+
+void stage_note_written(run_checks *d)
+{
+    uint64_t byte;
+    const char *name = fence_take_written(&byte);
+
+    if (name != NULL && d->inputs[0] == '\0') {
+        (void)snprintf(d->inputs, sizeof d->inputs,
+                       "input %s: byte %" PRIu64
+                       " was changed, if only for a while",
+                       name, byte);
     }
 }
 

@@ -50,7 +50,10 @@ static mxo_status run_alike(stage *g, mxo_text why)
     }
     memset(&unused, 0, sizeof unused);
     MXO_TRY(alike_send(g, why));
-    return launch_make(g, 0, 1, &unused, why);
+    const mxo_status status = launch_make(g, 0, 1, &unused, why);
+
+    g->takes_alike = status == MXO_OK;
+    return status;
 }
 
 /* The call on noise, whose answer nobody looks at: it may be declined, but not
@@ -62,6 +65,7 @@ static mxo_status run_decoy(stage *g, run_checks *d, mxo_text why)
     int n_runs = 1;
 
     memset(&unused, 0, sizeof unused);
+    MXO_TRY(other_run_early(g, d, why));
     MXO_TRY(stage_send_inputs(g, 1, why));
     MXO_TRY(stage_send_outputs(g, 0, why));
     mxo_status status = launch_make(g, 0, 1, &unused, why);
@@ -82,12 +86,17 @@ static mxo_status run_decoy(stage *g, run_checks *d, mxo_text why)
     return status;
 }
 
-/* Whether the second run has one thread: of every other small call, and of some
-   of the rest. */
-static int has_one_thread(const stage *g)
+/* How many threads the second run has, of every other small call, and of some
+   of the rest: one in half of them, or so many that rows are split into parts
+   that are not alike.  0: as many as there are. */
+static int threads_of(const stage *g)
 {
+    static const int numbers[8] = {1, 1, 1, 1, 2, 3, 5, 7};
+
     return g->s->table->set_threads != NULL && launch_is_chosen(g, 1 << 14) &&
-           (launch_hash(g) >> 27 & 1) != 0;
+                   (launch_hash(g) >> 27 & 1) != 0
+               ? numbers[launch_hash(g) >> 58 & 7]
+               : 0;
 }
 
 static void set_threads(const stage *g, int n)
@@ -95,23 +104,29 @@ static void set_threads(const stage *g, int n)
     g->s->table->set_threads(g->s->ctx, n);
 }
 
-/* What made it fail, with one thread. */
-static void blame_thread(stage *g, tensor_set *out, mxo_status status,
-                         run_checks *d, mxo_text why)
+/* What made it fail, with so many threads. */
+static void blame_threads(stage *g, int n, tensor_set *out, mxo_status status,
+                          run_checks *d, mxo_text why)
 {
+    char words[SUBJECT_TEXT] = "with one thread";
+
+    if (n > 1) {
+        (void)snprintf(words, sizeof words, "with %d threads", n);
+    }
     set_threads(g, 0);
     if (!checked_differs(g, 0, runs_ahead(g), out)) {
-        checked_add_words("with one thread", status, d, why);
+        checked_add_words(words, status, d, why);
     }
 }
 
-/* So many runs in these ways at once. */
-static mxo_status run_in(stage *g, unsigned ways, int n_runs, int is_alone,
+/* So many runs in these ways at once, by so many threads; 0: by all. */
+static mxo_status run_in(stage *g, unsigned ways, int n_runs, int n_threads,
                          tensor_set *out, run_checks *d, mxo_text why)
 {
     mxo_status status =
         g->s->host_align > 0 || ways != 0 ? checked_turn(g, ways, why) : MXO_OK;
 
+    status = status == MXO_OK && ways != 0 ? alike_run(g, why) : status;
     status = status == MXO_OK ? checked_run(g, 1, n_runs, out, d, why) : status;
     const int is_gone = g->s->link != NULL && status == MXO_E_DEVICE;
 
@@ -126,21 +141,21 @@ static mxo_status run_in(stage *g, unsigned ways, int n_runs, int is_alone,
         launch_say(ways, (mxo_text){with, sizeof with});
         (void)snprintf(words, sizeof words, "when called %.200s", with);
         checked_add_words(words, status, d, why);
-    } else if (is_alone && !is_gone) {
-        blame_thread(g, out, status, d, why);
+    } else if (n_threads > 0 && !is_gone) {
+        blame_threads(g, n_threads, out, status, d, why);
     }
     /* It took the call once. */
     return status == MXO_E_UNSUPPORTED ? MXO_E_DEVICE : status;
 }
 
 /* The second run, in other ways than the first where it declares some. */
-static mxo_status run_otherwise(stage *g, int is_alone, tensor_set *out,
+static mxo_status run_otherwise(stage *g, int n_threads, tensor_set *out,
                                 run_checks *d, mxo_text why)
 {
     const unsigned ways = launch_draw(g);
 
     launch_say(ways, (mxo_text){d->called, sizeof d->called});
-    return run_in(g, ways, runs_ahead(g), is_alone, out, d, why);
+    return run_in(g, ways, runs_ahead(g), n_threads, out, d, why);
 }
 
 /* Behind the ways that it was called in. */
@@ -206,18 +221,18 @@ static mxo_status run_replayed(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
-/* In every other small call by one thread, where it takes their number. */
+/* In every other small call by few threads, where it takes their number. */
 static mxo_status run_again(stage *g, tensor_set *out, run_checks *d,
                             mxo_text why)
 {
-    const int is_alone = has_one_thread(g);
+    const int n_threads = threads_of(g);
 
-    if (is_alone) {
-        set_threads(g, 1);
+    if (n_threads > 0) {
+        set_threads(g, n_threads);
     }
-    const mxo_status status = run_otherwise(g, is_alone, out, d, why);
+    const mxo_status status = run_otherwise(g, n_threads, out, d, why);
 
-    if (is_alone) {
+    if (n_threads > 0) {
         set_threads(g, 0);
     }
     return status;

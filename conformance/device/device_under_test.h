@@ -94,6 +94,8 @@ typedef struct subject {
     const op_call *other;        /* a call beside it, on noise; NULL: none */
     const tensor_set *other_out; /* as the oracle shapes its outputs */
     const char *other_has;       /* others than the call: "sizes" or "words" */
+    int other_is_own; /* it can be made on its inputs' bytes, which are those of
+                         the call */
     /* Larger calls, on bytes that are legal; NULL: none. */
     const op_call *larger[N_LARGER];
     const tensor_set *larger_out[N_LARGER];

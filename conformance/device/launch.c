@@ -2,6 +2,7 @@
 /* See launch.h. */
 #include "launch.h"
 
+#include "alike.h"
 #include "bystander.h"
 #include "device_buffers.h"
 #include "made_call.h"
@@ -145,6 +146,7 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
 
     d->ms = now_ms() - start;
     fence_lower();
+    stage_note_written(d);
     if (status == MXO_OK && done == MXO_OK && m->is_refused) {
         return say(MXO_E_DEVICE, why,
                    "it makes a call whose workspace it refuses to tell");
@@ -175,19 +177,23 @@ static void close_early(const stage *g, made_call *m)
     s->table->stream_close(s->ctx, early);
 }
 
-/* A graph on what the inputs hold before they hold their bytes: what one launch
-   leaves behind must not be the next one's answer.  In half of the calls not on
-   the stream of the next one, which may be none. */
+/* A graph, or a call on a stream, on what the inputs hold before they hold
+   their bytes, noise or in part their own: what one leaves behind must not be
+   the next one's answer.  In half of the calls not on the stream of the next
+   one, which may be none. */
 static mxo_status replay_early(stage *g, made_call *m, int run, mxo_text why)
 {
     void *const stream = m->stream;
     run_checks unused;
 
     memset(&unused, 0, sizeof unused);
-    m->stream = is_elsewhere(g) ? m->idle : stream;
+    if (alike_comes_first(g)) {
+        MXO_TRY(alike_send(g, why));
+    }
+    m->stream = m->call.stream = is_elsewhere(g) ? m->idle : stream;
     const mxo_status status = make_all(g, m, 1, NULL, &unused, why);
 
-    m->stream = stream;
+    m->stream = m->call.stream = stream;
     close_early(g, m);
     return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
 }
@@ -391,6 +397,14 @@ static void prepare_beside(const stage *g, const made_call *m,
     subject_turn_to(g->s);
 }
 
+/* Is a call on a stream made there before, on other data?  Like a graph. */
+static int is_streamed_before(const stage *g, int n_runs)
+{
+    return (g->ways & (LAUNCH_STREAM | LAUNCH_GRAPH)) == LAUNCH_STREAM &&
+           g->s->refuses == REFUSE_NOTHING && g->beside == NULL &&
+           (n_runs > 1 || (launch_hash(g) >> 37 & 1) != 0);
+}
+
 mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
                        mxo_text why)
 {
@@ -405,7 +419,8 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
     m.is_early = (g->ways & LAUNCH_GRAPH) != 0 &&
                  s->refuses == REFUSE_NOTHING &&
                  (n_runs > 1 || (launch_hash(g) >> 8 & 1) != 0);
-    m.on_noise = m.is_early && g->takes_noise;
+    m.on_noise =
+        (m.is_early || is_streamed_before(g, n_runs)) && g->takes_noise;
     status = status == MXO_OK ? prepare(g, &m, run, why) : status;
     if (status == MXO_OK) {
         const int spent = m.on_noise && n_runs > 1;

@@ -2,6 +2,7 @@
 /* See other_runs.h. */
 #include "other_runs.h"
 
+#include "alike.h"
 #include "call_before.h"
 #include "checked_run.h"
 #include "launch.h"
@@ -11,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* On noise; nobody looks at its answer. Its status, if it can be made. */
+/* On noise, or the bytes of the call behind it; nobody looks at its answer. Its
+   status, if it can be made. */
 static mxo_status make_other(subject *s, mxo_text why)
 {
     mxo_status status = MXO_OK;
@@ -19,10 +21,30 @@ static mxo_status make_other(subject *s, mxo_text why)
     stage g;
 
     memset(&unused, 0, sizeof unused);
-    if (stage_place_call(&g, s, s->other, s->other_out, 1, why) == MXO_OK) {
+    if (stage_place_call(&g, s, s->other, s->other_out, !s->other_is_own,
+                         why) == MXO_OK) {
         status = launch_make(&g, 0, 1, &unused, why);
     }
     stage_release(&g);
+    return status;
+}
+
+mxo_status other_run_early(const stage *g, run_checks *d, mxo_text why)
+{
+    subject *s = g->s;
+    subject other = *s;
+
+    if (s->other == NULL || !s->other_is_own || s->other_out->n > MAX_OUT) {
+        return MXO_OK;
+    }
+    const mxo_status status = make_other(&other, why);
+
+    subject_leave_second(s, &other);
+    if (!checked_is_failure(status)) {
+        return MXO_OK;
+    }
+    checked_add_words("in a call of other words on the same bytes", status, d,
+                      why);
     return status;
 }
 
@@ -166,7 +188,9 @@ static mxo_status run_on_own(const stage *g, int is_second, tensor_set *out,
                                         (uint32_t)(launch_hash(g) >> 28) & 0xff,
                                         further, unheard)) == MXO_OK) {
         h.takes_noise = g->takes_noise;
+        h.takes_alike = g->takes_alike;
         status = ways != 0 ? checked_turn(&h, ways, why) : MXO_OK;
+        status = status == MXO_OK && is_second ? alike_run(&h, why) : status;
         status = status == MXO_OK ? checked_run(&h, 1, 1, out, d, why) : status;
     }
     stage_release(&h);

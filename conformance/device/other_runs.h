@@ -9,6 +9,10 @@
 
 #include "device_buffers.h"
 
+/* Before the call, that of other words on the same bytes, if there is one: what
+   is kept for good by the bytes of inputs alone is that one's then. */
+mxo_status other_run_early(const stage *g, run_checks *d, mxo_text why);
+
 /* Behind a call of other sizes and constants, there or in a second context,
    behind one of another operation, and behind calls that must be refused. */
 mxo_status other_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why);

@@ -104,6 +104,9 @@ void proxy_fence(void *state, const fence_place *f, void *buffer)
         o, "side", json_string(f->side == FENCE_BEFORE ? "before" : "behind"));
     (void)json_object_set_new(o, "edge", json_u64(base + f->edge));
     (void)json_object_set_new(o, "at", json_u64(base + f->page));
+    if (f->n_held > 0) {
+        (void)json_object_set_new(o, "held", json_u64(f->n_held));
+    }
     if (proxy_has_memory(p)) {
         (void)json_object_set_new(o, "buffer",
                                   json_u64((uint64_t)(uintptr_t)buffer));

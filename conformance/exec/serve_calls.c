@@ -34,11 +34,12 @@ static void raise_fences(server *s, const json_t *fences)
         const uint64_t edge = serve_number_in(o, "edge");
         const fence_place f = {json_string_value(json_object_get(o, "name")),
                                is_before ? FENCE_BEFORE : FENCE_BEHIND, edge,
-                               serve_number_in(o, "at")};
+                               serve_number_in(o, "at"),
+                               serve_number_in(o, "held")};
         uint8_t *buffer = serve_buffer_of(o);
         if (f.name != NULL && s->is_address && buffer != NULL &&
             is_at_address(s, buffer, is_before ? edge - 16 : edge)) {
-            fence_add_page(&f, buffer);
+            fence_add(&f, buffer);
         }
     }
     fence_raise();
@@ -142,17 +143,27 @@ static void make_and_reply(server *s, const made *m, const json_t *request)
         (void)wait_for(s, beside, (mxo_text){unheard, sizeof unheard});
     }
     const int is_fenced = fence_is_intact();
+    uint64_t byte;
+    const char *name = fence_take_written(&byte);
 
     fence_lower();
     if (status == MXO_OK && s->table->kernel != NULL) {
         s->table->kernel(s->ctx, serve_text_of(s));
     }
-    if (!is_fenced && !reply_is_child()) {
-        process_state_reset(s->order);
-        reply_send("left", "the handler of the signal \"Segmentation fault\"");
+    if ((is_fenced && name == NULL) || reply_is_child()) {
+        serve_reply_after_call(s, status);
         return;
     }
-    serve_reply_after_call(s, status);
+    process_state_reset(s->order);
+    if (is_fenced) {
+        (void)snprintf(s->text, sizeof s->text,
+                       "its input %.80s: byte %" PRIu64
+                       " was changed, if only for a while",
+                       name, byte);
+    }
+    reply_send("left",
+               is_fenced ? s->text
+                         : "the handler of the signal \"Segmentation fault\"");
 }
 
 static void no_such(server *s)

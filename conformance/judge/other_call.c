@@ -101,15 +101,45 @@ static int change(test_case *c, int i, int is_double)
                                  : change_constant(c, i - c->schema->n_dims);
 }
 
-/* The words that are legal one after the other, of the case's own sizes. */
-static int change_words(judge *j, const test_case *c, other_call *o)
+/* Have both calls inputs of the same types and sizes? */
+static int are_alike(const tensor_set *a, const tensor_set *b)
+{
+    int is_same = a->n == b->n;
+
+    for (uint32_t i = 0; is_same && i < a->n; i++) {
+        is_same = a->t[i].dtype == b->t[i].dtype &&
+                  a->t[i].n_bytes == b->t[i].n_bytes;
+    }
+    return is_same;
+}
+
+/* Can its inputs be these bytes? */
+static int takes_bytes(const test_case *c, const tensor_set *in)
+{
+    char text[SENTENCE];
+    tensor_set own;
+
+    memset(&own, 0, sizeof own);
+    const int is =
+        nearest_inputs(c, &own, (mxo_text){text, sizeof text}) == MXO_OK &&
+        are_alike(&own, in);
+
+    tensor_set_clear(&own);
+    return is;
+}
+
+/* The words that are legal one after the other, of the case's own sizes; in:
+   those alone that leave its inputs as they are, NULL: any. */
+static int change_words(judge *j, const test_case *c, const tensor_set *in,
+                        other_call *o)
 {
     int n_made = 0;
 
     o->c = *c;
     for (int i = 0; i < c->schema->n_params; i++) {
         test_case tried = o->c;
-        if (change_word(&tried, i) && is_legal(j, &tried, &o->out)) {
+        if (change_word(&tried, i) && (in == NULL || takes_bytes(&tried, in)) &&
+            is_legal(j, &tried, &o->out)) {
             o->c = tried;
             n_made++;
         }
@@ -175,10 +205,15 @@ static int takes(const judge *j, const test_case *c)
     return j->takes == NULL || j->takes(j->taker, c);
 }
 
-/* In one of four calls words are others, not numbers. */
-static int change_all(judge *j, const test_case *c, other_call *o)
+/* In one of four calls words are others, not numbers; in half of these alone
+   such as leave its inputs as they are. */
+static int change_all(judge *j, const test_case *c, const tensor_set *in,
+                      other_call *o)
 {
-    if (draw(c) % 4 == 0 && change_words(j, c, o) && takes(j, &o->c)) {
+    const int keeps = (draw(c) >> 2 & 1) != 0;
+
+    if (draw(c) % 4 == 0 && change_words(j, c, keeps ? in : NULL, o) &&
+        takes(j, &o->c)) {
         j->subject.other_has = "words";
         return 1;
     }
@@ -191,21 +226,6 @@ static void describe(other_call *o)
     case_params(&o->c, o->params);
     o->call = (op_call){o->c.schema->info->name, o->params,
                         (uint32_t)o->c.schema->n_params, &o->in};
-}
-
-/* 0: there is none. */
-static int make_other(judge *j, const test_case *c, const tensor_set *in,
-                      other_call *o)
-{
-    char text[SENTENCE];
-
-    if (!j->subject.decoy || !is_chosen(in) || !change_all(j, c, o) ||
-        nearest_inputs(&o->c, &o->in, (mxo_text){text, sizeof text}) !=
-            MXO_OK) {
-        return 0;
-    }
-    describe(o);
-    return 1;
 }
 
 /* The inputs' bytes, again and again. */
@@ -232,6 +252,36 @@ static int is_answered(judge *j, other_call *o)
     tensor_set_clear(&o->out);
     return subject_infer(&j->oracle, &o->call, &o->out, why) == MXO_OK &&
            subject_run(&j->oracle, &o->call, &o->out, &unused, why) == MXO_OK;
+}
+
+/* Are the inputs' bytes those of a call of other words, too, which has an
+   answer for them?  What is kept by the bytes of a call alone shows behind it.
+ */
+static int is_of_same_bytes(judge *j, const tensor_set *in, other_call *o)
+{
+    const int is_same = are_alike(in, &o->in);
+
+    if (is_same) {
+        repeat(in, &o->in);
+    }
+    return is_same && is_answered(j, o);
+}
+
+/* 0: there is none. */
+static int make_other(judge *j, const test_case *c, const tensor_set *in,
+                      other_call *o)
+{
+    char text[SENTENCE];
+
+    if (!j->subject.decoy || !is_chosen(in) || !change_all(j, c, in, o) ||
+        nearest_inputs(&o->c, &o->in, (mxo_text){text, sizeof text}) !=
+            MXO_OK) {
+        return 0;
+    }
+    describe(o);
+    j->subject.other_is_own = strcmp(j->subject.other_has, "words") == 0 &&
+                              is_of_same_bytes(j, in, o);
+    return 1;
 }
 
 /* Dimension i so many times as large. */

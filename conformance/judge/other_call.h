@@ -2,7 +2,8 @@
 /*
  * Calls that a subject makes beside the one that is judged.  Between the
  * uploads and the last run: the same operation with other sizes and constants,
- * or other words, on noise.  What a subject keeps of a call, and takes for that
+ * or other words, on noise; where inputs are of the same types and sizes, on
+ * the call's own bytes.  What a subject keeps of a call, and takes for that
  * of another, is spoilt by it.  Behind a capture, and behind the call while it
  * waits: a larger one on its own bytes repeated.  Memory that grows then is not
  * where the graph or the call that waits had it.

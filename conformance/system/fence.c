@@ -12,6 +12,9 @@ enum { MOST = 64, LONGEST = 192 };
 typedef struct fence {
     const uint8_t *edge; /* of the tensor */
     uint8_t *page;
+    uint8_t *held; /* whole pages, which can be read alone */
+    size_t n_held;
+    const uint8_t *first; /* byte of the tensor */
     const char *name;
     fence_side side;
 } fence;
@@ -20,6 +23,12 @@ static fence fences[MOST];
 static int n_fences;
 static struct sigaction before; /* whose faults are not ours */
 static fence_listener *listener;
+
+/* The first write to what is held. */
+static struct {
+    const char *volatile name;
+    volatile uint64_t byte;
+} written;
 
 static size_t page_size(void)
 {
@@ -65,27 +74,26 @@ uint64_t fence_page(const void *buffer, uint64_t edge, uint64_t align,
                                 : edge + (round_up(at, (uintptr_t)align) - at);
 }
 
-void fence_add(const void *edge, uint64_t align, const char *name,
-               fence_side side)
+void fence_add(const fence_place *f, void *buffer)
 {
-    if (n_fences < MOST) {
-        fence *f = &fences[n_fences++];
-        f->edge = edge;
-        f->page = side == FENCE_BEFORE
-                      ? (uint8_t *)edge - page_size()
-                      : (uint8_t *)edge + fence_page(edge, 0, align, side);
-        f->name = name;
-        f->side = side;
+    uint8_t *const edge = (uint8_t *)buffer + f->edge;
+    uint8_t *const page = (uint8_t *)buffer + f->page;
+    const int is_before = f->side == FENCE_BEFORE;
+    const size_t size = page_size();
+
+    if (n_fences == MOST) {
+        return;
     }
-}
+    fence *n = &fences[n_fences++];
 
-void fence_add_page(const fence_place *f, void *buffer)
-{
-    uint8_t *base = buffer;
-
-    if (n_fences < MOST) {
-        fences[n_fences++] =
-            (fence){base + f->edge, base + f->page, f->name, f->side};
+    *n = (fence){.edge = edge, .page = page, .name = f->name, .side = f->side};
+    if (f->n_held > 0) {
+        n->first = is_before ? edge : edge - f->n_held;
+        n->held = is_before
+                      ? edge
+                      : edge - f->n_held - (uintptr_t)(edge - f->n_held) % size;
+        n->n_held = is_before ? (size_t)round_up(f->n_held, size)
+                              : (size_t)(page - n->held);
     }
 }
 
@@ -134,6 +142,20 @@ static void say(const fence *f, const uint8_t *at)
     (void)!write(STDERR_FILENO, "\n", 1);
 }
 
+/* Notes a write to pages that are held, the first one, and lets all others to
+   the tensor through.  0: it is none. */
+static int let_through(const fence *f, const uint8_t *at)
+{
+    if (f->n_held == 0 || at < f->held || at >= f->held + f->n_held) {
+        return 0;
+    }
+    if (written.name == NULL) {
+        written.byte = at < f->first ? 0 : (uint64_t)(at - f->first);
+        written.name = f->name;
+    }
+    return mprotect(f->held, f->n_held, PROT_READ | PROT_WRITE) == 0;
+}
+
 /* Says what it knows; then the access happens again, or the signal that
    somebody sent is sent again, and the fault takes its course. */
 static void on_fault(int number, siginfo_t *info, void *context)
@@ -144,6 +166,9 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
     (void)context;
     for (int i = 0; i < n_fences && !is_sent; i++) {
+        if (let_through(&fences[i], at)) {
+            return;
+        }
         if (at >= fences[i].page && at < fences[i].page + size) {
             say(&fences[i], at);
             break;
@@ -155,11 +180,14 @@ static void on_fault(int number, siginfo_t *info, void *context)
     }
 }
 
-static void protect_all(int protection)
+/* Memory that cannot be protected goes without. */
+static void protect_all(int protection, int of_held)
 {
     for (int i = 0; i < n_fences; i++) {
-        /* Memory that cannot be protected goes without. */
         (void)mprotect(fences[i].page, page_size(), protection);
+        if (fences[i].n_held > 0) {
+            (void)mprotect(fences[i].held, fences[i].n_held, of_held);
+        }
     }
 }
 
@@ -167,6 +195,7 @@ void fence_raise(void)
 {
     struct sigaction action;
 
+    written.name = NULL;
     if (n_fences == 0) {
         return;
     }
@@ -175,7 +204,16 @@ void fence_raise(void)
     action.sa_flags = SA_SIGINFO;
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGSEGV, &action, &before);
-    protect_all(PROT_NONE);
+    protect_all(PROT_NONE, PROT_READ);
+}
+
+const char *fence_take_written(uint64_t *byte)
+{
+    const char *const name = written.name;
+
+    *byte = written.byte;
+    written.name = NULL;
+    return name;
 }
 
 int fence_is_intact(void)
@@ -192,7 +230,7 @@ void fence_lower(void)
     if (n_fences == 0) {
         return;
     }
-    protect_all(PROT_READ | PROT_WRITE);
+    protect_all(PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE);
     (void)sigaction(SIGSEGV, &before, NULL);
     n_fences = 0;
 }

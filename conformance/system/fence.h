@@ -5,7 +5,8 @@
  * depends on it.  So the inputs of a backend that computes in this process's
  * memory end where such a page begins, and in the next run begin where one
  * ends: one byte further is a fault, told in a sentence before it ends the
- * process.
+ * process.  What is written to an input and put back shows as well: its own
+ * pages can be read alone until the first such write.
  */
 #ifndef MXO_FENCE_H
 #define MXO_FENCE_H
@@ -30,22 +31,25 @@ uint64_t fence_offset(const void *buffer, uint64_t least, uint64_t n_bytes,
 typedef struct fence_place {
     const char *name; /* borrowed */
     fence_side side;
-    uint64_t edge; /* of the tensor: its end or its start */
-    uint64_t page; /* the page's first byte */
+    uint64_t edge;   /* of the tensor: its end or its start */
+    uint64_t page;   /* the page's first byte */
+    uint64_t n_held; /* bytes of the tensor that nobody may write to; 0: they
+                        may still be on their way */
 } fence_place;
 
 /* Where that page is. */
 uint64_t fence_page(const void *buffer, uint64_t edge, uint64_t align,
                     fence_side side);
 
-/* The tensor of this name, borrowed, ends here, or begins here, where a page
-   ends: that page, or the next behind it, is to be fenced. */
-void fence_add(const void *edge, uint64_t align, const char *name,
-               fence_side side);
-/* The same, of a place in a buffer at this address. */
-void fence_add_page(const fence_place *f, void *buffer);
+/* The tensor ends or begins in a buffer at this address where a page ends: that
+   page, or the next behind it, is to be fenced, and what is held of it.  The
+   buffer has at least a page before it and behind it. */
+void fence_add(const fence_place *f, void *buffer);
 /* From now on whoever touches the pages ends the process; until now. */
 void fence_raise(void);
+/* The first write since then to a tensor that is held, which was let through:
+   its name, borrowed, and byte; NULL: there was none, or it was asked for. */
+const char *fence_take_written(uint64_t *byte);
 /* Whether a fault still calls the handler of fence_raise(). */
 int fence_is_intact(void);
 void fence_lower(void);

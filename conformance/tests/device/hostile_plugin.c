@@ -198,6 +198,9 @@ static void touch(const mxo_call *call)
         out[-1] ^= 1;
     } else if (is_fault("write-input")) {
         in[0] ^= 1;
+    } else if (is_fault("write-back")) {
+        in[0] ^= 1;
+        in[0] ^= 1;
     } else if (is_fault("strides-of-y")) {
         out[0] ^= (y->stride[0] != 0) != (q->stride[0] != 0);
     } else if (is_fault("late-write")) {

@@ -33,6 +33,17 @@ static uint64_t key_of_samples(uint64_t key, bytes x)
     return key;
 }
 
+/* Whatever the order of the bytes. */
+static uint64_t sum_of(bytes x)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < x.n; i++) {
+        sum += x.at[i];
+    }
+    return sum;
+}
+
 /* What it looks at; 0: everything, as nothing of the kind is asked for. */
 static uint64_t key_of(const char *fault, bytes codes, bytes scales)
 {
@@ -53,11 +64,33 @@ static uint64_t key_of(const char *fault, bytes codes, bytes scales)
     if (strcmp(fault, "keeps-samples") == 0) {
         return key_of_samples(key_of_samples(sizes, codes), scales);
     }
+    if (strcmp(fault, "keeps-sums") == 0) {
+        return (sizes << 24) + (sum_of(codes) << 16) + sum_of(scales) + 1;
+    }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].fault, fault) == 0) {
             return add_to_key(
                 add_to_key(sizes, codes.at + rows[i].code, rows[i].n_codes),
                 scales.at + rows[i].scale, rows[i].n_scales);
+        }
+    }
+    return 0;
+}
+
+/* Inputs of calls of other words, for good. */
+static uint64_t noted[4096];
+static unsigned n_noted;
+
+static void note_bytes(bytes x)
+{
+    noted[n_noted++ % 4096] = add_to_key(x.n, x.at, x.n);
+}
+
+static int is_noted(bytes x)
+{
+    for (unsigned i = 0; i < 4096 && i < n_noted; i++) {
+        if (noted[i] == add_to_key(x.n, x.at, x.n)) {
+            return 1;
         }
     }
     return 0;

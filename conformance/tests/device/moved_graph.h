@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs of the example plugin that are wrong where something has changed since
    their capture or their last launch: the stream is none any more, or a buffer
-   came or went. */
+   came or went, or inputs begin as they did. */
 #ifndef MXO_MOVED_GRAPH_H
 #define MXO_MOVED_GRAPH_H
 
@@ -56,6 +56,11 @@ static mxo_status moved_launch(void *ctx, void *graph, void *stream,
         (strcmp(fault, "graph-alloc") == 0 && g->n_allocs != n_allocs) ||
         (strcmp(fault, "graph-dealloc") == 0 && g->n_deallocs != n_deallocs);
 
+    if (strcmp(fault, "graph-keeps-head") == 0 ||
+        strcmp(fault, "graph-keeps-scales") == 0) {
+        keep_answer(fault + strlen("graph-"), bytes_of(&g->job->q),
+                    bytes_of(&g->job->scale), bytes_of(&g->job->y));
+    }
     ((uint8_t *)g->job->y.buffer)[g->job->y.offset] ^= (uint8_t)is_spoilt;
     g->was_on = stream != NULL;
     g->was_on_none = stream == NULL;

@@ -10,6 +10,12 @@
 #undef mxo_backend_entry
 
 #include "kept_answer.h"
+
+static bytes bytes_of(const mxo_tensor *t)
+{
+    return (bytes){(uint8_t *)t->buffer + t->offset, t->n_bytes};
+}
+
 #include "late_calls.h"
 #include "moved_graph.h"
 #include "refused_calls.h"
@@ -109,6 +115,7 @@ static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
            (is_fault("last-context") && ctx != latest) ||
            (is_fault("second-context") && ctx != contexts) ||
            (is_fault("one-thread") && n_threads == 1) ||
+           (is_fault("some-threads") && n_threads > 1) ||
            (is_fault("after-close") && n_closed > 0) ||
            (is_fault("one-buffer") &&
             call->in[0].buffer == call->out[0].buffer) ||
@@ -158,17 +165,16 @@ static void keep_by_place(const mxo_tensor *in, bytes y)
     }
 }
 
-static bytes bytes_of(const mxo_tensor *t)
-{
-    return (bytes){(uint8_t *)t->buffer + t->offset, t->n_bytes};
-}
-
 static mxo_status decode_run(const char *fault, const mxo_call *call,
                              mxo_text why)
 {
     if (!says(call, "format", "e2m1") || !says(call, "to", "f32") ||
         !says(call, "nan", "quiet") || !says(call, "zero", "keep") ||
         !says(call, "packed", "0")) {
+        if (strcmp(fault, "keeps-bytes") == 0 && says(call, "nan", "ones") &&
+            call->n_in == 1 && call->in[0].n_bytes > 16) {
+            note_bytes(bytes_of(&call->in[0]));
+        }
         return refuse(MXO_E_UNSUPPORTED, why, "E2M1 to binary32 only");
     }
     if (call->n_params != 5) {
@@ -185,6 +191,9 @@ static mxo_status decode_run(const char *fault, const mxo_call *call,
     const bytes y = bytes_of(&call->out[0]);
 
     decode_codes(code.at, code.n, y.at);
+    if (code.n > 16 && is_noted(code)) {
+        y.at[0] ^= 1;
+    }
     if (finds_other(fault, 1)) {
         y.at[0] ^= 1;
     }
@@ -236,6 +245,21 @@ static mxo_status dequant_run(const char *fault, void *ctx,
     return status;
 }
 
+/* What it keeps of answers in this way of calling alone. */
+static const char *kept_in(const char *fault, const void *ctx,
+                           const mxo_call *call)
+{
+    const int is_there = strncmp(fault, "second-keeps-", 13) == 0
+                             ? ctx != contexts
+                             : call->stream != NULL;
+
+    return strncmp(fault, "second-keeps-", 13) != 0 &&
+                   strncmp(fault, "stream-keeps-", 13) != 0
+               ? fault
+           : is_there ? fault + 7
+                      : "";
+}
+
 static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     const char *const given = getenv("FAULT");
@@ -267,8 +291,8 @@ static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
 
     if (status == MXO_OK && call->n_in == 2) {
         const char *fault = given == NULL ? "" : given;
-        keep_answer(fault, bytes_of(&call->in[0]), bytes_of(&call->in[1]),
-                    bytes_of(&call->out[0]));
+        keep_answer(kept_in(fault, ctx, call), bytes_of(&call->in[0]),
+                    bytes_of(&call->in[1]), bytes_of(&call->out[0]));
         out[0] ^= (uint8_t)finds_other(fault, 0);
     }
     out[0] ^= (uint8_t)finds_refused(given == NULL ? "" : given, 0, end);
@@ -366,7 +390,7 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table.set_threads = state_set_threads;
     table.strides = NULL;
     if (!is_fault("graph-to-none") && !is_fault("graph-from-none") &&
-        !is_fault("ok-graph-streams")) {
+        !is_fault("ok-graph-streams") && !is_fault("stream-keeps-head")) {
         table.stream_open = NULL;
         table.stream_close = NULL;
         table.stream_upload = NULL;

@@ -97,6 +97,39 @@ START_TEST(and_no_further)
 }
 END_TEST
 
+static mxo_status run_back(void *ctx, const mxo_call *call, mxo_text why)
+{
+    const mxo_tensor *t = &call->in[0];
+    volatile uint8_t *last = (uint8_t *)t->buffer + t->offset + t->n_bytes - 1;
+
+    *last ^= 1;
+    *last ^= 1;
+    return mxo_emulator()->run(ctx, call, why);
+}
+
+START_TEST(a_write_that_is_taken_back_shows)
+{
+    char why[256];
+    test_case c;
+    judge j;
+    verdict v;
+
+    table = *mxo_emulator();
+    table.run = run_back;
+    ck_assert_int_eq(judge_open(&j, &table, 0, (mxo_text){why, sizeof why}),
+                     MXO_OK);
+    ck_assert_int_eq(case_parse(&c, "quant.mx:rows=67,cols=96,data=ordinary",
+                                (mxo_text){why, sizeof why}),
+                     0);
+    case_run(&j, &c, 1, &v);
+    ck_assert_int_eq(v.status, VERDICT_FAIL);
+    ck_assert_ptr_nonnull(strstr(
+        v.reason, "input x: byte 12863 was changed, if only for a while"));
+    verdict_clear(&v);
+    judge_close(&j);
+}
+END_TEST
+
 /* Every call reads what is before its input: the first may, the second not. */
 START_TEST(one_byte_before_is_a_fault)
 {
@@ -188,6 +221,7 @@ Suite *suite_fence(void)
         return s;
     }
     tcase_add_test(t, only_what_is_there_is_seen);
+    tcase_add_test(t, a_write_that_is_taken_back_shows);
     tcase_add_test(t, up_to_the_alignment_there_is_room);
     tcase_add_exit_test(t, one_byte_more_is_a_fault, 3);
     tcase_add_exit_test(t, and_no_further, 3);

@@ -222,9 +222,11 @@ typedef struct mxo_backend {
     mxo_status (*infer)(void *ctx, const mxo_call *call, mxo_tensor *out,
                         uint32_t *n_out, mxo_text why);
     /**
-     * Check, then compute. May return before the device has finished: then
-     * other calls may come before synchronize(), and buffers, streams and
-     * graphs come and go. The call, its texts and its tensors stay until then.
+     * Check, then compute. Inputs are read alone: no byte is written, not even
+     * to be put back, as others may read it. May return before the device has
+     * finished: then other calls may come before synchronize(), and buffers,
+     * streams and graphs come and go. The call, its texts and its tensors stay
+     * until then.
      */
     mxo_status (*run)(void *ctx, const mxo_call *call, mxo_text why);
     /** (opt) Which kernel served the last run(): "quant_mx_avx512 x2". */
