@@ -121,17 +121,23 @@ static void fill_wild_weights(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* Every second expert is local, in reverse; a mask has a 1 there. */
+/* Every second expert is local, in reverse; a mask has a 1 there.  From the
+   64th on each bit of the number turns that round: no lower bits of it alone
+   tell. */
 static void fill_map(const test_case *c, host_tensor *t, prng *rng)
 {
-    const uint64_t n = tensor_elems(t);
     const int mask = strcmp(case_value(c, "local"), "mask") == 0;
+    uint64_t behind = 0;
 
     (void)rng;
-    for (uint64_t i = 0; i < n; i++) {
-        const uint64_t here = mask ? 1 : (n - 1 - i) / 2;
+    for (uint64_t i = tensor_elems(t); i-- > 0;) {
+        const int is_here = fill_is_turned(i) != (i % 2 == 1);
 
-        tensor_store(t, i, i % 2 == 1 ? here : mask ? 0 : ABSENT);
+        tensor_store(t, i,
+                     mask      ? (uint64_t)is_here
+                     : is_here ? behind
+                               : ABSENT);
+        behind += (uint64_t)is_here;
     }
 }
 

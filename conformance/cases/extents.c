@@ -219,6 +219,9 @@ static const grid_row grid[] = {
     {2, 0, "quant.requant:rows=3,cols=7168|16416,data=random"},
     {2, 0, "quant.group:rows=65600,cols=32,group_cols=32,data=ordinary"},
     {2, 0, "quant.group:rule=*,rows=1025,cols=128,data=ordinary"},
+    {2, 0,
+     "quant.group:scale=packed|packed_mn,pow2=1,rows=261|1029,cols=128,"
+     "group_cols=32,data=ordinary"},
     {2, 0, "quant.static:apply=*,rows=65600,cols=3,data=ordinary"},
     {2, 0, "quant.scaled:rows=65600,cols=32,data=ordinary"},
     {2, 0, "quant.q8_0:rows=1025,cols=32,data=ordinary"},

@@ -279,11 +279,15 @@ static void fill_step_ids(const test_case *c, host_tensor *t, prng *rng)
 static void fill_step_map(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
+    uint64_t before = 0;
 
     (void)c;
     (void)rng;
     for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, i % 2 == 0 ? i / 2 : UINT64_C(0xffffffff));
+        const int is_here = fill_is_turned(i) != (i % 2 == 0);
+
+        tensor_store(t, i, is_here ? before : UINT64_C(0xffffffff));
+        before += (uint64_t)is_here;
     }
 }
 

@@ -16,6 +16,16 @@ double fill_uniform(prng *rng)
     return (double)(prng_next(rng) >> 40) * 0x1p-24;
 }
 
+int fill_is_turned(uint64_t i)
+{
+    int odd = 0;
+
+    for (i /= 64; i > 0; i /= 2) {
+        odd ^= (int)(i & 1);
+    }
+    return odd;
+}
+
 void fill_put(host_tensor *t, uint64_t i, double x)
 {
     const code_format *f = dtype_format(t->dtype);

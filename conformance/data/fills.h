@@ -84,6 +84,11 @@ void fill_put(host_tensor *t, uint64_t i, double x);
 /* Uniform in [0, 1), 24 bits: products with short numbers stay exact. */
 double fill_uniform(prng *rng);
 
+/* Is an odd number of the bits of i set, from the seventh on?  What alternates
+   from place to place does not repeat with a power of two, where that turns it
+   round. */
+int fill_is_turned(uint64_t i);
+
 /* Experts of tokens: distinct ones; all tokens to one expert and its
    neighbours; as the first, with an expert that no token chooses; nearly all to
    the even experts. */
