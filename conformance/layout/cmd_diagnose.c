@@ -131,7 +131,8 @@ static int compare_blobs(const options *o, const mapped_file *expected,
         return cli_refuse("%s", text);
     }
     if (expected->n_bytes != actual->n_bytes) {
-        return cli_refuse("the files have %" PRIu64 " and %" PRIu64 " bytes",
+        return cli_refuse("the files have %" PRIu64 " and %" PRIu64
+                          " bytes; files of one size are compared",
                           expected->n_bytes, actual->n_bytes);
     }
     if (!pair_is_whole(&p, why)) {
