@@ -276,22 +276,13 @@ libjudge_la_SOURCES = \
 	%reldir%/exec/memory.h \
 	%reldir%/exec/noise.c \
 	%reldir%/exec/noise.h \
-	%reldir%/exec/kernel_state.c \
-	%reldir%/exec/kernel_state.h \
-	%reldir%/exec/process_state.c \
-	%reldir%/exec/process_state.h \
 	%reldir%/exec/proxy.c \
 	%reldir%/exec/proxy.h \
 	%reldir%/exec/proxy_launch.c \
+	%reldir%/exec/proxy_posted.c \
 	%reldir%/exec/proxy_transfer.c \
 	%reldir%/exec/proxy_process.c \
 	%reldir%/exec/proxy_process.h \
-	%reldir%/exec/reply.c \
-	%reldir%/exec/reply.h \
-	%reldir%/exec/serve.c \
-	%reldir%/exec/serve.h \
-	%reldir%/exec/serve_calls.c \
-	%reldir%/exec/serve_calls.h \
 	%reldir%/files/json_walk.c \
 	%reldir%/files/json_walk.h \
 	%reldir%/files/safetensors.c \
@@ -499,6 +490,17 @@ libjudge_la_SOURCES = \
 	%reldir%/selftest/selftest_report.c \
 	%reldir%/selftest/zoo.c \
 	%reldir%/selftest/zoo.h \
+	%reldir%/serve/kernel_state.c \
+	%reldir%/serve/kernel_state.h \
+	%reldir%/serve/process_state.c \
+	%reldir%/serve/process_state.h \
+	%reldir%/serve/reply.c \
+	%reldir%/serve/reply.h \
+	%reldir%/serve/serve.c \
+	%reldir%/serve/serve.h \
+	%reldir%/serve/serve_calls.c \
+	%reldir%/serve/serve_memory.c \
+	%reldir%/serve/server.h \
 	%reldir%/system/cpu_timeout.c \
 	%reldir%/system/cpu_timeout.h \
 	%reldir%/system/libraries.c \

@@ -4,8 +4,8 @@
  * as docs/exec-protocol.md has it.  Not for people; started by the judge.
  */
 #include "base/cli.h"
-#include "exec/serve.h"
 #include "run/backends.h"
+#include "serve/serve.h"
 #include "system/system.h"
 
 #include <stdlib.h>

@@ -37,9 +37,11 @@ typedef struct placed {
     int is_fenced;
     int is_address; /* the handle: what was sent is found there */
     int is_output;
-    int is_first;     /* at the start of a buffer that holds others, too */
-    placement at;     /* how the bytes lie now */
-    placement parted; /* how they lie with gaps; dense: it can have none */
+    int is_first;        /* at the start of a buffer that holds others, too */
+    placement at;        /* how the bytes lie now */
+    placement parted;    /* how they lie with gaps; dense: it can have none */
+    const uint8_t *seen; /* borrowed: guards and bytes after a run; NULL: they
+                            are to be read */
 } placed;
 
 /* Room for the outputs of one call. */
@@ -65,6 +67,7 @@ typedef struct stage {
     uint32_t n_out;
     uint8_t *chunk;         /* owned: STAGE_CHUNK bytes */
     uint8_t *image;         /* owned: as many, of a tensor with gaps */
+    uint8_t *seen;          /* owned: all that tensors have seen; or NULL */
     void *shared;           /* owned: one buffer for all tensors, or NULL */
     fence_side side;        /* of inputs */
     unsigned ways;          /* of launch_way: how tensors lie now */

@@ -27,6 +27,14 @@ enum { SUBJECT_TEXT = 256 };
 
 typedef struct run_checks run_checks;
 
+/* Bytes of a buffer, and where they are to be. */
+typedef struct wanted_bytes {
+    void *buffer;
+    uint64_t offset;
+    uint64_t n_bytes;
+    uint8_t *to;
+} wanted_bytes;
+
 /* Services of a subject's own process besides answering, if it has one; state
    is its owner's. */
 typedef struct subject_link {
@@ -40,6 +48,9 @@ typedef struct subject_link {
     const char *left;       /* what loading it changed; "": nothing */
     /* A case begins: start the process if it is gone. */
     mxo_status (*begin)(void *state, mxo_text why);
+    /* So many downloads at once; NULL: it has one at a time. */
+    mxo_status (*fetch)(void *state, const wanted_bytes *w, uint32_t n,
+                        mxo_text why);
     /* In the next run this page of a buffer must not be touched. */
     void (*fence)(void *state, const fence_place *f, void *buffer);
     /* The next request to run is for so many runs before one synchronize(). */

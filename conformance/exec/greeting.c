@@ -26,7 +26,8 @@ static const struct {
              {CAN_BEHIND_GRAPH, "behind_graph"},
              {CAN_CLOSE, "close"},
              {CAN_MEANWHILE, "meanwhile"},
-             {CAN_BEHIND_CONTEXT, "behind_context"}};
+             {CAN_BEHIND_CONTEXT, "behind_context"},
+             {CAN_TOGETHER, "together"}};
 
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -101,6 +102,9 @@ static int read_does(greeting *g, const json_t *list, mxo_text why)
     }
     if ((g->can & CAN_MEANWHILE) != 0 && (g->can & CAN_MEMORY) == 0) {
         return no(why, "it does meanwhile and not %s", "memory");
+    }
+    if ((g->can & CAN_TOGETHER) != 0 && (g->can & CAN_MEMORY) == 0) {
+        return no(why, "it does together and not %s", "memory");
     }
     if ((g->can & CAN_CLOSE) != 0 && (g->can & CAN_CONTEXTS) == 0) {
         return no(why, "it does close and not %s", "contexts");

@@ -26,7 +26,8 @@ typedef enum greeting_can {
     CAN_CLOSE = 8192,
     CAN_MEANWHILE = 16384,
     CAN_BEHIND_CONTEXT = 32768,
-    CAN_LAST = CAN_BEHIND_CONTEXT
+    CAN_TOGETHER = 65536,
+    CAN_LAST = CAN_TOGETHER
 } greeting_can;
 
 typedef struct greeting {

@@ -37,6 +37,7 @@ static mxo_status proxy_alloc(void *ctx, uint64_t n_bytes, void **buffer)
     }
     json_t *o = proxy_request("alloc");
 
+    proxy_flush(p);
     (void)json_object_set_new(o, "bytes", json_u64(n_bytes));
     const mxo_status status = proxy_ask(p, o, &text);
     json_t *number = json_string(text);
@@ -61,6 +62,10 @@ static void proxy_dealloc(void *ctx, void *buffer)
         shared_memory_give(&p->memory);
         return;
     }
+    if (proxy_can_post(p, 0)) {
+        proxy_post_dealloc(p, buffer);
+        return;
+    }
     proxy_give_back(p, "dealloc", "buffer", buffer);
 }
 
@@ -80,7 +85,7 @@ static void place_shared(const mxo_tensor *t, json_t *o)
     (void)json_object_set_new(o, "offset", json_u64(base + t->offset));
 }
 
-static void place_own(const mxo_tensor *t, json_t *o)
+void proxy_place_own(const mxo_tensor *t, json_t *o)
 {
     (void)json_object_set_new(o, "offset", json_u64(t->offset));
     (void)json_object_set_new(o, "buffer", json_u64(number_of(t->buffer)));
@@ -91,7 +96,7 @@ json_t *proxy_call_request(const proxy *p, const char *what,
 {
     json_t *o = proxy_request(what);
 
-    call_to_json(call, proxy_has_memory(p) ? place_own : place_shared, o);
+    call_to_json(call, proxy_has_memory(p) ? proxy_place_own : place_shared, o);
     (void)json_object_set_new(o, "memory", json_u64(p->memory.size));
     return o;
 }
@@ -144,11 +149,13 @@ static void proxy_kernel(void *ctx, mxo_text name)
 
 static void proxy_set_threads(void *ctx, int n)
 {
+    proxy *p = ctx;
     const char *text;
     json_t *o = proxy_request("threads");
 
+    proxy_flush(p);
     (void)json_object_set_new(o, "n", json_integer(n));
-    (void)proxy_ask(ctx, o, &text);
+    (void)proxy_ask(p, o, &text);
 }
 
 /* A request whose answer is seconds, held against the clock here. */
@@ -158,9 +165,14 @@ static mxo_status ask_seconds(proxy *p, json_t *o, uint32_t repeat, timed *t,
     const char *text;
 
     (void)json_object_set_new(o, "repeat", json_integer(repeat));
+    mxo_status status = proxy_send_posted(p, &text); /* not on its clock */
     const double start = process_clock();
-    const mxo_status status = proxy_ask(p, o, &text);
 
+    if (status != MXO_OK) {
+        json_decref(o);
+        return proxy_give_text(p, status, text, why);
+    }
+    status = proxy_ask_now(p, o, &text);
     t->wall = process_clock() - start;
     t->repeat = repeat;
     return status == MXO_OK ? timed_read(t, text, why)
@@ -205,6 +217,8 @@ static mxo_status proxy_time_copy(void *ctx, uint64_t n_bytes, uint32_t repeat,
 static json_t *ask_description(proxy *p)
 {
     const char *text;
+
+    proxy_flush(p);
     const mxo_status status = proxy_ask(p, proxy_request("describe"), &text);
     json_t *o = status == MXO_OK
                     ? json_loads(text, JSON_REJECT_DUPLICATES, NULL)
@@ -257,67 +271,6 @@ static void proxy_keep(void *ctx)
     (void)ctx;
 }
 
-static void run_ahead(void *state, int n_runs)
-{
-    proxy *p = state;
-
-    p->n_runs = n_runs;
-}
-
-static void run_behind(void *state, const mxo_call *call, void *graph,
-                       void *stream, int n_runs, int is_second)
-{
-    proxy *p = state;
-
-    json_decref(p->behind);
-    p->behind = json_object();
-    if (call != NULL) {
-        call_to_json(call, place_own, p->behind);
-    } else {
-        proxy_add_launch(p->behind, graph, stream);
-    }
-    if (n_runs > 1) {
-        (void)json_object_set_new(p->behind, "runs", json_integer(n_runs));
-    }
-    if (is_second != p->in_second) {
-        (void)json_object_set_new(p->behind, "context",
-                                  json_integer(is_second));
-    }
-}
-
-static void run_meanwhile(void *state)
-{
-    proxy *p = state;
-
-    p->is_busy = 1;
-}
-
-static int use_second(void *state, int is_second)
-{
-    proxy *p = state;
-
-    p->in_second = is_second && (p->hello.can & CAN_CONTEXTS) != 0;
-    return p->in_second;
-}
-
-static int close_second(void *state)
-{
-    proxy *p = state;
-    const char *text;
-
-    if ((p->hello.can & CAN_CLOSE) == 0) {
-        return 0;
-    }
-    p->in_second = 1;
-    const mxo_status status = proxy_ask(p, proxy_request("close"), &text);
-
-    p->in_second = 0;
-    if (status != MXO_OK) {
-        proxy_say_left(p, "close fails", text);
-    }
-    return status == MXO_OK;
-}
-
 static void fill_table(proxy *p)
 {
     const unsigned can = p->hello.can;
@@ -347,17 +300,18 @@ static void fill_table(proxy *p)
                        .has_fence = (can & CAN_FENCE) != 0,
                        .has_runs = proxy_has_memory(p),
                        .begin = proxy_begin,
+                       .fetch = (can & CAN_TOGETHER) != 0 ? proxy_fetch : NULL,
                        .fence = proxy_fence,
                        .has_behind = (can & CAN_BEHIND) != 0,
                        .has_behind_graph = (can & CAN_BEHIND_GRAPH) != 0,
                        .has_behind_context = (can & CAN_BEHIND_CONTEXT) != 0,
                        .left = p->hello.left,
-                       .ahead = run_ahead,
-                       .behind = run_behind,
+                       .ahead = proxy_ahead,
+                       .behind = proxy_behind,
                        .has_meanwhile = (can & CAN_MEANWHILE) != 0,
-                       .meanwhile = run_meanwhile,
-                       .second = use_second,
-                       .close_second = close_second,
+                       .meanwhile = proxy_meanwhile,
+                       .second = proxy_use_second,
+                       .close_second = proxy_close_second,
                        .seen = proxy_seen,
                        .say = proxy_say};
 }
@@ -421,6 +375,7 @@ mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why)
 
 proxy_end proxy_finish(proxy *p, mxo_text why, strbuf *lines)
 {
+    proxy_flush(p);
     channel_begin(&p->channel);
     if (channel_finish(&p->channel) == 0) {
         return PROXY_END_WELL;
@@ -442,6 +397,7 @@ void proxy_close(proxy **made)
     shared_memory_destroy(&p->memory);
     greeting_clear(&p->hello);
     strbuf_clear(&p->message);
+    proxy_drop_posted(p);
     json_decref(p->fences);
     json_decref(p->behind);
     free(p->command);

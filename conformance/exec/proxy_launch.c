@@ -64,9 +64,7 @@ static mxo_status proxy_stream_upload(void *ctx, void *stream, void *buffer,
     proxy *p = ctx;
     const char *text;
 
-    if (shared_memory_reach(&p->memory, n_bytes) != 0) {
-        return say(MXO_E_NOMEM, why, "no memory to share");
-    }
+    MXO_TRY(proxy_clear_memory(p, n_bytes, why));
     memcpy(p->memory.base, src, (size_t)n_bytes);
     json_t *o = proxy_request("stream_upload");
 
@@ -121,6 +119,76 @@ void proxy_add_launch(json_t *o, void *graph, void *stream)
         (void)json_object_set_new(o, "stream",
                                   json_u64((uint64_t)(uintptr_t)stream));
     }
+}
+
+void proxy_ahead(void *state, int n_runs)
+{
+    proxy *p = state;
+
+    p->n_runs = n_runs;
+}
+
+void proxy_behind(void *state, const mxo_call *call, void *graph, void *stream,
+                  int n_runs, int is_second)
+{
+    proxy *p = state;
+
+    json_decref(p->behind);
+    p->behind = json_object();
+    if (call != NULL) {
+        call_to_json(call, proxy_place_own, p->behind);
+    } else {
+        proxy_add_launch(p->behind, graph, stream);
+    }
+    if (n_runs > 1) {
+        (void)json_object_set_new(p->behind, "runs", json_integer(n_runs));
+    }
+    if (is_second != p->in_second) {
+        (void)json_object_set_new(p->behind, "context",
+                                  json_integer(is_second));
+    }
+}
+
+void proxy_meanwhile(void *state)
+{
+    proxy *p = state;
+
+    p->is_busy = 1;
+}
+
+/* What is posted is for the context that was at work. */
+static void turn_to(proxy *p, int is_second)
+{
+    if (is_second != p->in_second) {
+        proxy_flush(p);
+        p->in_second = is_second;
+    }
+}
+
+int proxy_use_second(void *state, int is_second)
+{
+    proxy *p = state;
+
+    turn_to(p, is_second && (p->hello.can & CAN_CONTEXTS) != 0);
+    return p->in_second;
+}
+
+int proxy_close_second(void *state)
+{
+    proxy *p = state;
+    const char *text;
+
+    if ((p->hello.can & CAN_CLOSE) == 0) {
+        return 0;
+    }
+    turn_to(p, 1);
+    const mxo_status status = proxy_ask(p, proxy_request("close"), &text);
+
+    turn_to(p, 0);
+    if (status != MXO_OK) {
+        proxy_say_left(p, "close fails", text);
+    }
+    return status == MXO_OK;
 }
 
 static mxo_status proxy_launch(void *ctx, void *graph, void *stream,

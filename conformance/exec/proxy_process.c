@@ -32,6 +32,17 @@ json_t *proxy_request(const char *what)
 
 mxo_status proxy_ask(proxy *p, json_t *request, const char **text)
 {
+    const mxo_status status = proxy_send_posted(p, text);
+
+    if (status != MXO_OK) {
+        json_decref(request);
+        return status;
+    }
+    return proxy_ask_now(p, request, text);
+}
+
+mxo_status proxy_ask_now(proxy *p, json_t *request, const char **text)
+{
     *text = p->gone;
     if (p->channel.pid == 0) {
         json_decref(request);
@@ -72,6 +83,7 @@ void proxy_give_back(proxy *p, const char *what, const char *key,
     const char *text;
     json_t *o = proxy_request(what);
 
+    proxy_flush(p);
     (void)json_object_set_new(o, key, json_u64((uint64_t)(uintptr_t)handle));
     if (proxy_ask(p, o, &text) != MXO_OK) {
         char fails[64];
@@ -234,6 +246,7 @@ mxo_status proxy_begin(void *state, mxo_text why)
 {
     proxy *p = state;
 
+    proxy_flush(p);
     note_end(p);
     p->left[0] = p->gone[0] = p->kernel[0] = '\0';
     p->is_late = 0;
@@ -247,6 +260,7 @@ mxo_status proxy_begin(void *state, mxo_text why)
         channel_stop(&p->channel);
     }
     if (channel_is_over(&p->channel)) {
+        proxy_drop_posted(p);
         p->memory.n_live = 0;
         p->memory.top = 0;
         const mxo_status status = greet_again(p, why);
@@ -265,6 +279,7 @@ void proxy_seen(void *state, run_checks *d)
 {
     proxy *p = state;
 
+    proxy_flush(p);
     if (p->gone[0] == '\0' && channel_is_over(&p->channel)) {
         (void)snprintf(p->gone, sizeof p->gone, "%s", p->channel.end);
     }

@@ -7,9 +7,9 @@
 #include "base/number.h"
 #include "base/say.h"
 #include "base/stop.h"
-#include "exec/process_state.h"
 #include "limits.h"
 #include "past.h"
+#include "serve/process_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -297,6 +297,8 @@ static void leave_child(void)
     }
 }
 
+static void copy_late(void *ctx);
+
 static mxo_status hostile_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     static uint8_t kept[1 << 16];
@@ -305,6 +307,7 @@ static mxo_status hostile_run(void *ctx, const mxo_call *call, mxo_text why)
     const int is_patterned = has_pattern(call);
 
     n_ahead++;
+    copy_late(ctx);
     if (is_fault("at-open-children")) {
         leave_child();
     }
@@ -354,21 +357,12 @@ static mxo_status hostile_run(void *ctx, const mxo_call *call, mxo_text why)
     return status;
 }
 
-static uint64_t n_uploads;
-
-static mxo_status hostile_upload(void *ctx, void *buffer, uint64_t offset,
-                                 const void *src, uint64_t n, mxo_text why)
-{
-    n_uploads++;
-    return example_upload(ctx, buffer, offset, src,
-                          is_fault("short-upload") && n > 0 ? n - 1 : n, why);
-}
-
 static mxo_status hostile_download(void *ctx, void *dst, void *buffer,
                                    uint64_t offset, uint64_t n, mxo_text why)
 {
     uint8_t *const to = dst;
 
+    copy_late(ctx);
     if (is_fault("no-download")) {
         return MXO_OK;
     }
@@ -464,6 +458,7 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table.close = hostile_close;
     table.run = hostile_run;
     table.alloc = hostile_alloc;
+    table.dealloc = hostile_dealloc;
     table.upload = hostile_upload;
     table.download = hostile_download;
     table.synchronize = hostile_synchronize;

@@ -1,10 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hostile plugin's clock, graphs and workspaces.  Included where is_fault()
- * and the example are.
+ * The hostile plugin's uploads, clock, graphs and workspaces.  Included where
+ * is_fault() and the example are.
  */
 #ifndef MXO_TESTS_HOSTILE_WAYS_H
 #define MXO_TESTS_HOSTILE_WAYS_H
+
+static uint64_t n_uploads;
+
+/* An upload that is copied when anything else comes. */
+static struct {
+    void *buffer;
+    const void *src;
+    uint64_t offset;
+    uint64_t n;
+} copied_late;
+
+static void copy_late(void *ctx)
+{
+    if (copied_late.n > 0) {
+        (void)example_upload(ctx, copied_late.buffer, copied_late.offset,
+                             copied_late.src, copied_late.n,
+                             (mxo_text){NULL, 0});
+    }
+    copied_late.n = 0;
+}
+
+static mxo_status upload_late(void *ctx, void *buffer, uint64_t offset,
+                              const void *src, uint64_t n)
+{
+    copy_late(ctx);
+    copied_late.buffer = buffer;
+    copied_late.src = src;
+    copied_late.offset = offset;
+    copied_late.n = n;
+    return MXO_OK;
+}
+
+static mxo_status hostile_upload(void *ctx, void *buffer, uint64_t offset,
+                                 const void *src, uint64_t n, mxo_text why)
+{
+    n_uploads++;
+    if (is_fault("at-upload-late")) {
+        return upload_late(ctx, buffer, offset, src, n);
+    }
+    if (is_fault("at-upload-refuses") && n_uploads > 9) {
+        return refuse(MXO_E_UNSUPPORTED, why, "no such bytes");
+    }
+    if (is_fault("at-upload-fails") && n_uploads == 9) {
+        return refuse(MXO_E_DEVICE, why, "lost on its way");
+    }
+    return example_upload(ctx, buffer, offset, src,
+                          is_fault("short-upload") && n > 0 ? n - 1 : n, why);
+}
+
+static void hostile_dealloc(void *ctx, void *buffer)
+{
+    copy_late(ctx);
+    example_dealloc(ctx, buffer);
+}
 
 /* Is it asked for one run as it was before, with nothing sent since? */
 static int is_unfed(uint32_t repeat)

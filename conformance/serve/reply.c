@@ -3,7 +3,7 @@
 #include "reply.h"
 
 #include "base/strbuf.h"
-#include "channel.h"
+#include "exec/channel.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -3,13 +3,13 @@
 #include "serve.h"
 
 #include "base/say.h"
-#include "call_json.h"
-#include "channel.h"
-#include "greeting.h"
-#include "libraries.h"
+#include "exec/call_json.h"
+#include "exec/channel.h"
+#include "exec/greeting.h"
+#include "exec/libraries.h"
 #include "process_state.h"
 #include "reply.h"
-#include "serve_calls.h"
+#include "server.h"
 #include "system/fence.h"
 #include "system/system.h"
 
@@ -17,8 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void serve_reply_status(server *s, mxo_status status)
@@ -58,28 +56,6 @@ mxo_text serve_text_of(server *s)
 {
     s->text[0] = '\0';
     return (mxo_text){s->text, sizeof s->text};
-}
-
-/* The mapping reaches n bytes at least. */
-int serve_map_memory(server *s, uint64_t n)
-{
-    struct stat f;
-    void *base;
-
-    if (n <= s->memory_size) {
-        return 1;
-    }
-    if (fstat(CHANNEL_MEMORY, &f) != 0 || (uint64_t)f.st_size < n) {
-        return 0;
-    }
-    if (s->memory != NULL) {
-        (void)munmap(s->memory, (size_t)s->memory_size);
-    }
-    base = mmap(NULL, (size_t)f.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-                CHANNEL_MEMORY, 0);
-    s->memory = base == MAP_FAILED ? NULL : base;
-    s->memory_size = s->memory == NULL ? 0 : (uint64_t)f.st_size;
-    return s->memory != NULL;
 }
 
 /* Whether a handle of this backend is the address of its bytes. */
@@ -145,7 +121,8 @@ static json_t *list_does(const server *s)
         (t->workspace != NULL ? CAN_WORKSPACE : 0) |
         (t->stream_open != NULL ? CAN_STREAM : 0) |
         (t->capture != NULL ? CAN_GRAPH | CAN_BEHIND_GRAPH : 0) | CAN_CONTEXTS |
-        CAN_CLOSE | CAN_MEANWHILE | CAN_BEHIND | CAN_BEHIND_CONTEXT;
+        CAN_CLOSE | CAN_MEANWHILE | CAN_BEHIND | CAN_BEHIND_CONTEXT |
+        CAN_TOGETHER;
     json_t *list = json_array();
 
     for (unsigned bit = 1; bit <= CAN_LAST; bit *= 2) {
@@ -278,71 +255,6 @@ static void do_describe(server *s, const json_t *request)
     json_decref(o);
 }
 
-void *serve_buffer_of(const json_t *request)
-{
-    uint64_t n = 0;
-
-    (void)json_to_u64(json_object_get(request, "buffer"), &n);
-    return (void *)(uintptr_t)n;
-}
-
-uint64_t serve_number_in(const json_t *request, const char *key)
-{
-    uint64_t n = 0;
-
-    (void)json_to_u64(json_object_get(request, key), &n);
-    return n;
-}
-
-static void do_alloc(server *s, const json_t *request)
-{
-    void *buffer = NULL;
-    const mxo_status status =
-        s->table->alloc(s->ctx, serve_number_in(request, "bytes"), &buffer);
-
-    (void)snprintf(s->text, sizeof s->text, "%" PRIu64,
-                   (uint64_t)(uintptr_t)buffer);
-    serve_reply_status(s, status);
-}
-
-static void do_dealloc(server *s, const json_t *request)
-{
-    s->table->dealloc(s->ctx, serve_buffer_of(request));
-    (void)serve_text_of(s);
-    serve_reply_status(s, MXO_OK);
-}
-
-/* Both ways: from the shared memory, or to it. */
-static void do_transfer(server *s, const json_t *request, int is_upload)
-{
-    const uint64_t at = serve_number_in(request, is_upload ? "from" : "to");
-    const uint64_t n = serve_number_in(request, "bytes");
-    const uint64_t offset = serve_number_in(request, "offset");
-    void *buffer = serve_buffer_of(request);
-
-    (void)serve_text_of(s);
-    if (at > UINT64_MAX - n || !serve_map_memory(s, at + n)) {
-        (void)snprintf(s->text, sizeof s->text, "the memory cannot be mapped");
-        serve_reply_status(s, MXO_E_NOMEM);
-        return;
-    }
-    serve_reply_status(
-        s, is_upload ? s->table->upload(s->ctx, buffer, offset, s->memory + at,
-                                        n, serve_text_of(s))
-                     : s->table->download(s->ctx, s->memory + at, buffer,
-                                          offset, n, serve_text_of(s)));
-}
-
-static void do_upload(server *s, const json_t *request)
-{
-    do_transfer(s, request, 1);
-}
-
-static void do_download(server *s, const json_t *request)
-{
-    do_transfer(s, request, 0);
-}
-
 static void do_threads(server *s, const json_t *request)
 {
     if (s->table->set_threads != NULL) {
@@ -380,10 +292,10 @@ static const struct {
     const char *name;
     void (*serve)(server *s, const json_t *request);
 } requests[] = {{"run", serve_run},
-                {"upload", do_upload},
-                {"download", do_download},
-                {"alloc", do_alloc},
-                {"dealloc", do_dealloc},
+                {"upload", serve_upload},
+                {"download", serve_download},
+                {"alloc", serve_alloc},
+                {"dealloc", serve_dealloc},
                 {"time", serve_time},
                 {"time_copy", serve_time_copy},
                 {"threads", do_threads},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See serve_calls.h. */
-#include "serve_calls.h"
+/* See server.h. */
+#include "server.h"
 
-#include "call_json.h"
 #include "device/launch.h"
+#include "exec/call_json.h"
 #include "reply.h"
 #include "system/fence.h"
 #include "system/system.h"

@@ -3,8 +3,8 @@
  * The other end of docs/exec-protocol.md for a table of functions: a plugin,
  * in the process that was started for it.
  */
-#ifndef MXO_EXEC_SERVE_H
-#define MXO_EXEC_SERVE_H
+#ifndef MXO_SERVE_SERVE_H
+#define MXO_SERVE_SERVE_H
 
 #include <mxoracle/abi.h>
 

@@ -4,8 +4,8 @@
  * stack of its signal handlers, the signal at its parent's end, whether its
  * clock may be read, and whether all its memory is locked.
  */
-#ifndef MXO_EXEC_KERNEL_STATE_H
-#define MXO_EXEC_KERNEL_STATE_H
+#ifndef MXO_SERVE_KERNEL_STATE_H
+#define MXO_SERVE_KERNEL_STATE_H
 
 #include <mxoracle/abi.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replies of the serving side: one to each request, with its token. */
-#ifndef MXO_EXEC_REPLY_H
-#define MXO_EXEC_REPLY_H
+#ifndef MXO_SERVE_REPLY_H
+#define MXO_SERVE_REPLY_H
 
 enum { REPLY_TOKEN = 32 };
 

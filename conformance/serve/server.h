@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that serves a plugin, and its requests that make calls, in every
- * way that the plugin declares.  For serve.c, which answers the others.
+ * The process that serves a plugin, its requests for buffers and their bytes
+ * (serve_memory.c), and those that make calls, in every way that the plugin
+ * declares (serve_calls.c).  For serve.c, which answers the others.
  */
-#ifndef MXO_EXEC_SERVE_CALLS_H
-#define MXO_EXEC_SERVE_CALLS_H
+#ifndef MXO_SERVE_SERVER_H
+#define MXO_SERVE_SERVER_H
 
 #include "process_state.h"
 #include "serve.h"
@@ -40,6 +41,11 @@ int serve_map_memory(server *s, uint64_t n);
 /* Numbers of a request; 0 where there are none. */
 void *serve_buffer_of(const json_t *request);
 uint64_t serve_number_in(const json_t *request, const char *key);
+
+void serve_alloc(server *s, const json_t *request);
+void serve_dealloc(server *s, const json_t *request);
+void serve_upload(server *s, const json_t *request);
+void serve_download(server *s, const json_t *request);
 
 void serve_run(server *s, const json_t *request);
 void serve_workspace(server *s, const json_t *request);

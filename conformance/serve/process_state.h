@@ -5,8 +5,8 @@
  * new files, timers, child processes, and that of kernel_state.h.  The serving
  * side puts all of it in order before a call and looks at it after the call.
  */
-#ifndef MXO_EXEC_PROCESS_STATE_H
-#define MXO_EXEC_PROCESS_STATE_H
+#ifndef MXO_SERVE_PROCESS_STATE_H
+#define MXO_SERVE_PROCESS_STATE_H
 
 #include <mxoracle/abi.h>
 
