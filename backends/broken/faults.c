@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PAGE = 16384 }; /* a page at least */
 
@@ -67,9 +68,8 @@ void broken_look_behind(const broken *b, const mxo_call *call)
 /* Faults that need no answer; OK means: go on. */
 static mxo_status before(const broken *b, const mxo_call *call, mxo_text why)
 {
-    volatile int forever = 1;
-
-    while (IS(H06) && forever) {
+    while (IS(H06)) {
+        (void)pause();
     }
     if (IS(H07)) {
         (void)raise(SIGSEGV);

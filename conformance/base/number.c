@@ -15,6 +15,9 @@
    are made. */
 #define LARGEST_EXTENT ((UINT64_C(1) << 40) - 1)
 
+/* Up to here every whole number is a double, however it is rounded. */
+#define EXACT (UINT64_C(1) << 53)
+
 /* The digits at the start of text, at most most; how many characters, 0 if
    there are none or they mean more than that. */
 static size_t take_digits(const char *text, uint64_t most, uint64_t *n)
@@ -73,6 +76,15 @@ static void come_back(const ways *w)
 
 double number_decimal(const char *text, char **end)
 {
+    uint64_t n;
+    const size_t digits = take_digits(text, EXACT, &n);
+
+    if (digits > 0 && text[digits] == '\0') {
+        if (end != NULL) {
+            *end = (char *)text + digits;
+        }
+        return (double)n;
+    }
     const ways caller = leave();
     const double x = strtod(text, end);
 

@@ -86,10 +86,12 @@ int case_uses_dim(const test_case *c, int dim)
 {
     for (int i = 0; i < c->schema->n_inputs; i++) {
         const op_input *in = &c->schema->inputs[i];
-        for (uint32_t r = 0; case_has_input(c, i) && r < in->rank; r++) {
-            if (in->shape[r].dim == dim) {
-                return 1;
-            }
+        uint32_t r = 0;
+        while (r < in->rank && in->shape[r].dim != dim) {
+            r++;
+        }
+        if (r < in->rank && case_has_input(c, i)) {
+            return 1;
         }
     }
     return 0;

@@ -89,8 +89,10 @@ static int set_choice(test_case *c, int i, const char *value, mxo_text why)
     char words[64][OP_WORD];
     char hint[80];
 
-    if (strlen(value) < OP_WORD && span_lists(p->choices, value)) {
-        (void)snprintf(c->value[i], OP_WORD, "%s", value);
+    const size_t n_bytes = strlen(value) + 1;
+
+    if (n_bytes <= OP_WORD && span_lists(p->choices, value)) {
+        memcpy(c->value[i], value, n_bytes);
         return 0;
     }
     for (int n = 0; n < 64 && rest.len > 0; n++) {
@@ -373,10 +375,19 @@ typedef struct printer {
 
 static void print_key(printer *p, const char *key, const char *value)
 {
-    const int n = snprintf(p->text + p->used, CASE_TEXT - p->used, "%c%s=%s",
-                           p->separator, key, value);
+    const size_t n_key = strlen(key);
+    const size_t n_value = strlen(value);
+    char *to = p->text + p->used;
 
-    p->used += n > 0 && (size_t)n < CASE_TEXT - p->used ? (size_t)n : 0;
+    if (n_key + n_value + 3 > CASE_TEXT - p->used) {
+        return;
+    }
+    *to++ = p->separator;
+    memcpy(to, key, n_key);
+    to[n_key] = '=';
+    memcpy(to + n_key + 1, value, n_value);
+    to[n_key + 1 + n_value] = '\0';
+    p->used += n_key + n_value + 2;
     p->separator = ',';
 }
 

@@ -5,6 +5,7 @@
 #include "case_shape.h"
 
 #include "base/cli.h"
+#include "base/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,38 +38,62 @@ int family_is_refused(int i)
     return family_at(i) == &cases_bad_input;
 }
 
-/* The row after *family, *row that names this operation; NULL at the end. */
-static const fill_row *next_row(const char *op, int *family, int *row)
+/* The rows that name an operation, ended by one whose op is NULL. */
+static fill_row *find_rows(const char *op)
 {
-    for (; *family < N_FAMILIES; ++*family, *row = 0) {
-        const fill_row *rows = families[*family]->fills;
-        while (rows[*row].op != NULL) {
-            const fill_row *r = &rows[(*row)++];
-            /* Patterns do not begin with a letter, and few rows are op's. */
-            const int may_be = r->op[0] == op[0] || r->op[0] < 'a';
-            if (may_be && cli_matches(r->op, op)) {
-                return r;
+    fill_row *rows = NULL;
+    size_t n = 0;
+
+    for (int turn = 0; turn < 2; turn++) {
+        rows = turn == 0 ? NULL : memory_need_zeros(n + 1, sizeof *rows);
+        n = 0;
+        for (int i = 0; i < N_FAMILIES; i++) {
+            for (const fill_row *r = families[i]->fills; r->op != NULL; r++) {
+                if (!cli_matches(r->op, op)) {
+                    continue;
+                }
+                if (rows != NULL) {
+                    rows[n] = *r;
+                }
+                n++;
             }
         }
     }
-    return NULL;
+    return rows;
+}
+
+/* Found once for each operation and never freed, as every case asks. */
+static const fill_row *rows_of(const char *op)
+{
+    static struct {
+        const fill_row *rows;
+    } * found;
+    static const fill_row none[] = {{NULL, NULL, NULL, NULL}};
+    const int i = op_index(op);
+
+    if (i < 0) {
+        return none;
+    }
+    if (found == NULL) {
+        found = memory_need_zeros((size_t)op_count(), sizeof *found);
+    }
+    if (found[i].rows == NULL) {
+        found[i].rows = find_rows(op);
+    }
+    return found[i].rows;
 }
 
 int fill_has_data(const char *op, const char *data)
 {
-    int family = 0;
-    int row = 0;
-    const fill_row *r;
+    const fill_row *r = rows_of(op);
 
     if (strcmp(data, CASE_DATA_STANDARD) == 0) {
         return 1;
     }
-    while ((r = next_row(op, &family, &row)) != NULL) {
-        if (strcmp(r->data, data) == 0 && strcmp(data, "*") != 0) {
-            return 1;
-        }
+    while (r->op != NULL && strcmp(r->data, data) != 0) {
+        r++;
     }
-    return 0;
+    return r->op != NULL && strcmp(data, "*") != 0;
 }
 
 static int lists_word(const char *list, const char *word)
@@ -88,12 +113,8 @@ static int lists_word(const char *list, const char *word)
 
 void fill_data_kinds(const char *op, char *text, size_t size)
 {
-    int family = 0;
-    int row = 0;
-    const fill_row *r;
-
     (void)snprintf(text, size, CASE_DATA_STANDARD);
-    while ((r = next_row(op, &family, &row)) != NULL) {
+    for (const fill_row *r = rows_of(op); r->op != NULL; r++) {
         const size_t used = strlen(text);
         if (strcmp(r->data, "*") != 0 && !lists_word(text, r->data)) {
             (void)snprintf(text + used, size - used, ", %s", r->data);
@@ -101,37 +122,32 @@ void fill_data_kinds(const char *op, char *text, size_t size)
     }
 }
 
-fill_fn family_fill_of(const test_case *c, const char *tensor)
+static int has_data_of(const fill_row *r, const test_case *c)
 {
-    int family = 0;
-    int row = 0;
-    const fill_row *r;
-
-    while ((r = next_row(c->schema->info->name, &family, &row)) != NULL) {
-        if (cli_matches(r->tensor, tensor) &&
-            (strcmp(r->data, "*") == 0 || strcmp(r->data, c->data) == 0)) {
-            return r->fill;
-        }
-    }
-    return fill_random;
+    return strcmp(r->data, "*") == 0 || strcmp(r->data, c->data) == 0;
 }
 
-/* Whether a row of one live cell fits: few do, and every listed case asks. */
-static int may_stretch(const test_case *c, const char *tensor)
+fill_fn family_fill_of(const test_case *c, const char *tensor)
 {
-    for (int family = 0; family < N_FAMILIES; family++) {
-        const fill_row *r = families[family]->fills;
+    const fill_row *r = rows_of(c->schema->info->name);
 
-        for (; r->op != NULL; r++) {
-            if (r->fill == fill_one_live &&
-                (strcmp(r->data, "*") == 0 || strcmp(r->data, c->data) == 0) &&
-                cli_matches(r->op, c->schema->info->name) &&
-                cli_matches(r->tensor, tensor)) {
-                return 1;
-            }
-        }
+    while (r->op != NULL &&
+           !(has_data_of(r, c) && cli_matches(r->tensor, tensor))) {
+        r++;
     }
-    return 0;
+    return r->op != NULL ? r->fill : fill_random;
+}
+
+/* Whether a row of one live code is for its data: few are, and every listed
+   case asks. */
+static int may_stretch(const test_case *c)
+{
+    const fill_row *r = rows_of(c->schema->info->name);
+
+    while (r->op != NULL && (r->fill != fill_one_live || !has_data_of(r, c))) {
+        r++;
+    }
+    return r->op != NULL;
 }
 
 uint64_t fill_stretches(const test_case *c)
@@ -140,11 +156,10 @@ uint64_t fill_stretches(const test_case *c)
     uint32_t dtype;
     char why[128];
 
-    for (int i = 0; i < c->schema->n_inputs; i++) {
+    for (int i = 0; may_stretch(c) && i < c->schema->n_inputs; i++) {
         const op_input *in = &c->schema->inputs[i];
 
-        if (may_stretch(c, in->name) &&
-            family_fill_of(c, in->name) == fill_one_live &&
+        if (family_fill_of(c, in->name) == fill_one_live &&
             case_input(c, i, &dtype, shape, (mxo_text){why, sizeof why}) == 0) {
             const uint64_t rows = shape[in->rank - 2];
             const uint64_t cols = 2 * shape[in->rank - 1];

@@ -221,15 +221,21 @@ static int add_choice(const grid_sink *to, const grid_template *t,
     test_case c;
 
     for (int i = 0; i < t->n_axes; i++) {
+        const char *key = t->axes[i].key;
         const word_span v = nth_value(&t->axes[i], choice[i]);
-        const int n =
-            snprintf(text + used, sizeof text - used, "%c%s=%.*s",
-                     i == 0 ? ':' : ',', t->axes[i].key, (int)v.len, v.ptr);
-        used += (size_t)n;
+        const size_t n_key = strlen(key);
+        char *at = text + used;
+
+        used += n_key + v.len + 2;
         if (used >= sizeof text) {
             return refuse(why, "the case is too long", t->op);
         }
+        *at++ = i == 0 ? ':' : ',';
+        memcpy(at, key, n_key);
+        at[n_key] = '=';
+        memcpy(at + n_key + 1, v.ptr, v.len);
     }
+    text[used] = '\0';
     if (case_parse(&c, text, why) != 0) {
         return -1;
     }

@@ -368,12 +368,17 @@ const op_schema *op_at(int i)
     return i >= 0 && i < op_count() ? &schemas[i] : NULL;
 }
 
-const op_schema *op_by_name(const char *name)
+int op_index(const char *name)
 {
     for (int i = 0; i < op_count(); i++) {
         if (is_same(schemas[i].info->name, name)) {
-            return &schemas[i];
+            return i;
         }
     }
-    return NULL;
+    return -1;
+}
+
+const op_schema *op_by_name(const char *name)
+{
+    return op_at(op_index(name));
 }

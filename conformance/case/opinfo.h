@@ -87,5 +87,7 @@ int op_dim_index(const op_schema *s, const char *name);
 int op_count(void);
 const op_schema *op_at(int i);
 const op_schema *op_by_name(const char *name);
+/* Its number for op_at(); -1 if there is none. */
+int op_index(const char *name);
 
 #endif

@@ -20,14 +20,20 @@ static double number_of(const char *text)
     return strcmp(text, "none") == 0 ? 0 : number_decimal(text, NULL);
 }
 
+/* Of parameter number i. */
+static double number_at(const test_case *c, int i)
+{
+    const param_kind kind = c->schema->params[i].kind;
+
+    return kind == PARAM_CHOICE || kind == PARAM_NAME ? 0
+                                                      : number_of(c->value[i]);
+}
+
 double case_number(const test_case *c, const char *key)
 {
     const int i = op_param_index(c->schema, key);
 
-    return i < 0 || c->schema->params[i].kind == PARAM_CHOICE ||
-                   c->schema->params[i].kind == PARAM_NAME
-               ? 0
-               : number_of(c->value[i]);
+    return i < 0 ? 0 : number_at(c, i);
 }
 
 uint64_t case_count(const test_case *c, const char *key, uint64_t least)
@@ -66,8 +72,10 @@ void case_begin(test_case *c, const op_schema *schema)
     c->schema = schema;
     for (int i = 0; i < schema->n_params; i++) {
         const op_param *p = &schema->params[i];
-        (void)snprintf(c->value[i], OP_WORD, "%s",
-                       p->kind == PARAM_SIZE ? "0" : p->standard);
+        memcpy(c->value[i], p->standard, OP_WORD);
+        if (p->kind == PARAM_SIZE) {
+            memcpy(c->value[i], "0", 2);
+        }
     }
     (void)snprintf(c->data, sizeof c->data, CASE_DATA_STANDARD);
     c->keep_last = UINT64_MAX;
@@ -78,6 +86,6 @@ void case_params(const test_case *c, mxo_param params[OP_MAX_PARAMS])
     for (int i = 0; i < c->schema->n_params; i++) {
         params[i].key = c->schema->params[i].key;
         params[i].text = c->value[i];
-        params[i].number = case_number(c, c->schema->params[i].key);
+        params[i].number = number_at(c, i);
     }
 }

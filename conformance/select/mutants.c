@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See mutants.h. The case that killed one rule is asked first of the next. */
+/* See mutants.h. Cases that killed rules before are asked first, the last one
+   of all. */
 #include "mutants.h"
 
 #include "base/say.h"
@@ -57,7 +58,8 @@ void selection_files_close(selection_cases files[SELECTION_FILES])
 typedef struct published {
     const selection_cases *of;
     const char *file;
-    json_t *object; /* owned */
+    json_t *object;      /* owned */
+    const char *profile; /* its own */
 } published;
 
 static void release(published *cases, size_t n)
@@ -82,8 +84,9 @@ static published *collect(const selection_cases files[SELECTION_FILES],
 
     for (int f = 0; cases != NULL && f < SELECTION_FILES; f++) {
         for (size_t i = 0; i < selection_cases_count(&files[f]); i++) {
-            cases[at++] = (published){&files[f], file_names[f],
-                                      selection_case(&files[f], i)};
+            json_t *const object = selection_case(&files[f], i);
+            cases[at++] = (published){&files[f], file_names[f], object,
+                                      selection_case_profile(object)};
         }
     }
     return cases;
@@ -92,8 +95,7 @@ static published *collect(const selection_cases files[SELECTION_FILES],
 /* Whether the case is of the changed version; "" is any. */
 static int concerns(const published *c, const char *version)
 {
-    return version[0] == '\0' ||
-           strcmp(selection_case_profile(c->object), version) == 0;
+    return version[0] == '\0' || strcmp(c->profile, version) == 0;
 }
 
 /* The version that a change's name begins with, or "". */
@@ -130,6 +132,15 @@ static int survey(const published *cases, size_t n, mxo_text why)
     return 0;
 }
 
+/* The case at place k comes to the front. */
+static void ask_first(published *cases, size_t k)
+{
+    const published killer = cases[k];
+
+    memmove(cases + 1, cases, k * sizeof *cases);
+    cases[0] = killer;
+}
+
 int selection_mutants(const selection_cases files[SELECTION_FILES],
                       selection_report *report, void *ctx, size_t *n_cases,
                       mxo_text why)
@@ -138,7 +149,6 @@ int selection_mutants(const selection_cases files[SELECTION_FILES],
     published *cases = collect(files, n_cases);
     char what[256];
     char how[512];
-    size_t first = 0;
     const int is_good =
         copy != NULL && cases != NULL && survey(cases, *n_cases, why) == 0;
 
@@ -149,14 +159,15 @@ int selection_mutants(const selection_cases files[SELECTION_FILES],
         selection_fate fate = {.number = i, .what = what, .how = how};
         const char *version = version_in(what);
         for (size_t k = 0; k < *n_cases && !fate.killed; k++) {
-            const size_t at = (first + k) % *n_cases;
-            if (!concerns(&cases[at], version)) {
+            if (!concerns(&cases[k], version)) {
                 continue;
             }
             fate.n_cases++;
             fate.killed =
-                ask(&cases[at], copy, &fate, (mxo_text){how, sizeof how}) != 0;
-            first = fate.killed ? at : first;
+                ask(&cases[k], copy, &fate, (mxo_text){how, sizeof how}) != 0;
+            if (fate.killed) {
+                ask_first(cases, k);
+            }
         }
         report(ctx, &fate);
     }
