@@ -177,6 +177,8 @@ int main(int argc, char **argv)
     }
     /* A limit on file sizes is an error to report, not an end. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    /* Who starts it may ignore this one: no process's end would be told. */
+    (void)signal(SIGCHLD, SIG_DFL);
     system_note_program(argv[0]);
     if (strcmp(name, "help") == 0 && argc > 2) {
         return help_for(argv[2]);
