@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -64,33 +63,31 @@ int channel_start(channel *c, const process_plan *plan, int memory)
     return status;
 }
 
+/* Who replies, where that is not the process that was started; 0. */
+static pid_t other_speaker(const channel *c)
+{
+    return c->speaker == c->pid || c->speaker == getpid() ? 0 : c->speaker;
+}
+
 /* Forget the process, not what it said.  Did it end well? */
 static int reap(channel *c, double grace, char *text, size_t size)
 {
+    const pid_t other = other_speaker(c);
+
     (void)close(c->socket);
     const int is_well = process_end(c->pid, 1, grace, text, size);
 
+    (void)(other != 0 && kill(other, SIGKILL));
     (void)close(c->noise.file);
     c->pid = 0;
     return is_well;
-}
-
-/* Who replies has left its group, perhaps. */
-static void kill_speaker(const channel *c)
-{
-    if (c->speaker != 0 && c->speaker != getpid()) {
-        (void)kill(c->speaker, SIGKILL);
-    }
 }
 
 void channel_stop(channel *c)
 {
     const double timeout_s = c->timeout_s;
 
-    if (c->pid != 0) {
-        kill_speaker(c);
-        (void)reap(c, 0, NULL, 0);
-    }
+    (void)(c->pid != 0 && reap(c, 0, NULL, 0));
     strbuf_clear(&c->line);
     strbuf_clear(&c->reply);
     noise_clear(&c->noise);
@@ -150,7 +147,6 @@ end_it(channel *c, const char *format, ...)
     va_end(args);
     add_end(c, how);
     take_noise(c);
-    kill_speaker(c);
     (void)reap(c, 0, NULL, 0);
     return -1;
 }
@@ -456,6 +452,11 @@ static void read_last(channel *c)
     }
 }
 
+static int has_ended(const channel *c)
+{
+    return process_has_ended(c->pid) && !process_is_there(other_speaker(c));
+}
+
 int channel_finish(channel *c)
 {
     const double limit_s = c->timeout_s < least_patience_s  ? least_patience_s
@@ -468,7 +469,7 @@ int channel_finish(channel *c)
         return 0;
     }
     (void)shutdown(c->socket, SHUT_WR);
-    while (!process_has_ended(c->pid)) {
+    while (!has_ended(c)) {
         const double now = process_clock();
         if (stop_requested()) {
             channel_stop(c);
@@ -478,7 +479,7 @@ int channel_finish(channel *c)
             cpu_timeout_ends(&p, now, cpu_s(c),
                              c->speaker != 0 ? process_queue_s(c->speaker)
                                              : -1) &&
-            !process_has_ended(c->pid)) { /* it may just have */
+            !has_ended(c)) { /* it may just have */
             c->is_late = 1;
             return end_it(c, "it does not end within %g s", limit_s);
         }

@@ -140,26 +140,32 @@ double process_queue_s(pid_t pid)
     return sum;
 }
 
-/* Fields 5 and 14 to 17 of /proc/PID/stat: its group, and ticks of itself and
-   of children that it waited for; 0 if it is of another group. */
-static unsigned long group_ticks(const char *pid, pid_t group)
+/* /proc/PID/stat from behind its name on; NULL where there is none. */
+static const char *stat_of(const char *pid, char text[1024])
 {
-    unsigned long ticks[4] = {0, 0, 0, 0};
-    int of = 0;
-    char text[1024] = "";
     char path[64];
 
     (void)snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
     FILE *f = fopen(path, "re");
 
     if (f == NULL) {
-        return 0;
+        return NULL;
     }
-    const size_t n = fread(text, 1, sizeof text - 1, f);
+    const size_t n = fread(text, 1, 1023, f);
     (void)fclose(f);
 
     text[n] = '\0';
-    const char *rest = strrchr(text, ')'); /* behind its name */
+    return strrchr(text, ')');
+}
+
+/* Fields 5 and 14 to 17: its group, and ticks of itself and of children that it
+   waited for; 0 if it is of another group. */
+static unsigned long group_ticks(const char *pid, pid_t group)
+{
+    unsigned long ticks[4] = {0, 0, 0, 0};
+    int of = 0;
+    char text[1024];
+    const char *rest = stat_of(pid, text);
 
     if (rest == NULL ||
         sscanf(rest,
@@ -218,6 +224,20 @@ int process_has_ended(pid_t pid)
 
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
            info.si_pid != 0;
+}
+
+int process_is_there(pid_t pid)
+{
+    char text[1024];
+    char name[24];
+
+    if (pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH)) {
+        return 0;
+    }
+    (void)snprintf(name, sizeof name, "%d", (int)pid);
+    const char *rest = stat_of(name, text); /* ") Z": nobody has reaped it */
+
+    return rest == NULL || strncmp(rest, ") Z", 3) != 0;
 }
 
 int process_end(pid_t pid, int own_group, double grace_s, char *text,

@@ -34,6 +34,8 @@ double process_queue_s(pid_t pid);
 double process_group_cpu_s(pid_t group);
 /* Has it ended?  It is not reaped here. */
 int process_has_ended(pid_t pid);
+/* Does any process of this number still run?  0 is none. */
+int process_is_there(pid_t pid);
 /* Wait up to grace_s for its end, then kill it (with its group if it leads
    one), reap it, and say how it ended: "exited with status 0".  1 if it did
    that. */

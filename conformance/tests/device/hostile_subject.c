@@ -369,11 +369,12 @@ static void end_idle(int argc, char **argv)
     }
 }
 
-/* A session of its own, which the judge's kill of the group does not meet. */
+/* A session of its own, which the judge's kill of the group does not meet.  Who
+   was started waits for it, or leaves it. */
 static void stay(char **argv)
 {
     if (fork() != 0) {
-        (void)wait(NULL);
+        (void)(is_fault("stays") && wait(NULL));
         _exit(0);
     }
     (void)setsid();
@@ -399,7 +400,7 @@ int main(int argc, char **argv)
     fault = argc > 1 ? argv[1] : "";
     requests = channel = open_requests();
     end_at(fault, "load");
-    if (is_fault("stays") && argc > 2) {
+    if ((is_fault("stays") || is_fault("left-behind")) && argc > 2) {
         stay(argv);
     }
     if (is_fault("early")) {
@@ -441,7 +442,7 @@ int main(int argc, char **argv)
         end_idle(argc, argv);
     }
     end_at(fault, "close");
-    if (is_fault("stays")) {
+    if (is_fault("stays") || is_fault("left-behind")) {
         (void)sleep(600);
     }
     return 0;
