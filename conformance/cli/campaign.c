@@ -5,6 +5,7 @@
 #include "base/cli.h"
 #include "base/memory.h"
 #include "base/prng.h"
+#include "base/stop.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -112,12 +113,25 @@ static uint64_t describe_subjects(campaign_plan *p, const run_options *o,
     return mix_number(fnv_text(names, common), files);
 }
 
+static int leave_reading(void *unused)
+{
+    (void)unused;
+    (void)fprintf(stderr,
+                  "mxoracle: stopped by %s before it had read what to judge\n",
+                  stop_reason());
+    return stop_exit_status(EXIT_BROKEN);
+}
+
 int campaign_plan_make(campaign_plan *p, const run_options *o,
                        const backend_list *chosen)
 {
     case_list all = {0};
+
+    stop_leave_with(leave_reading, NULL);
+    stop_work_begin(); /* a list from a pipe may have no end */
     int status = run_options_cases(o, &all);
 
+    stop_work_end();
     memset(p, 0, sizeof *p);
     const uint64_t digest = describe_subjects(p, o, chosen);
     if (status == EXIT_PASS) {

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/say.h"
+#include "base/stop.h"
 #include "record.h"
 
 #include <inttypes.h>
@@ -208,8 +209,10 @@ int baseline_read(baseline *b, const char *path, mxo_text why)
         (void)say(MXO_E_PARAM, why, "%.300s: %s", path, input_error());
         return -1;
     }
+    stop_work_begin(); /* it may be a pipe without an end */
     const int bad = read_lines(&r, f);
 
+    stop_work_end();
     (void)fclose(f);
     return bad;
 }
