@@ -5,9 +5,6 @@
 #include "base/number.h"
 #include "base/say.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Absurd: a run by its clock is less than this share of one by ours. */
 static const double least_share = 0.01;
 /* A launch alone may take this long by our clock. */
@@ -31,13 +28,12 @@ mxo_status timed_read(timed *t, const char *text, mxo_text why)
     return MXO_OK;
 }
 
-int clock_check_is_due(clock_check *c, const char *op, uint64_t n_bytes)
+int clock_check_is_due(clock_check *c, uint64_t request)
 {
-    if (strcmp(c->op, op) == 0 && c->n_bytes == n_bytes) {
+    if (c->request == request) {
         return 0;
     }
-    (void)snprintf(c->op, sizeof c->op, "%s", op);
-    c->n_bytes = n_bytes;
+    *c = (clock_check){.request = request};
     return 1;
 }
 
@@ -50,19 +46,33 @@ uint32_t clock_check_repeat(const timed *few)
                                              : (uint32_t)runs);
 }
 
-mxo_status clock_check_weigh(const timed *few, const timed *many, mxo_text why)
+static mxo_status refuse(double said, double wall, mxo_text why)
+{
+    return say(MXO_E_DEVICE, why,
+               "it says that a run takes %.3g s, and each further run takes "
+               "%.3g s by the clock",
+               said, wall);
+}
+
+mxo_status clock_check_weigh(clock_check *c, const timed *few,
+                             const timed *many, mxo_text why)
 {
     const double runs = many->repeat - few->repeat;
     const double wall = (many->wall - few->wall) / runs;
     const double said = (many->seconds - few->seconds) / runs;
-    const double one = few->seconds / few->repeat;
 
-    if (wall <= launch_s ||
-        (said >= least_share * wall && one >= least_share * wall)) {
+    c->wall = 0;
+    if (wall <= launch_s) {
         return MXO_OK;
     }
-    return say(MXO_E_DEVICE, why,
-               "it says that a run takes %.3g s, and each further run takes "
-               "%.3g s by the clock",
-               said < one ? said : one, wall);
+    c->wall = wall;
+    return said < least_share * wall ? refuse(said, wall, why)
+                                     : clock_check_hold(c, few, why);
+}
+
+mxo_status clock_check_hold(const clock_check *c, const timed *t, mxo_text why)
+{
+    const double one = t->seconds / t->repeat;
+
+    return one < least_share * c->wall ? refuse(one, c->wall, why) : MXO_OK;
 }

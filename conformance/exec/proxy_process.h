@@ -55,7 +55,8 @@ struct proxy {
     int wants_renewal;
     int in_second; /* requests are for its second context */
     uint64_t n_started;
-    clock_check clock;
+    clock_check run_clock;
+    clock_check copy_clock;
     char kernel[SUBJECT_TEXT];
 };
 

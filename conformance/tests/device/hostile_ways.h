@@ -70,6 +70,21 @@ static int is_unfed(uint32_t repeat)
     return is;
 }
 
+/* A clock that stands still behind the fourth time, or that counts in another
+   unit where a first time is there to warm up. */
+static void time_later(double *seconds)
+{
+    static int n;
+
+    n++;
+    if (is_fault("time-stops") && n > 4) {
+        *seconds = 1e-8;
+    } else if (is_fault("time-warms-up")) {
+        (void)usleep(n == 1 ? 100000 : 1000);
+        *seconds *= 1e-3;
+    }
+}
+
 static mxo_status hostile_time(void *ctx, const mxo_call *call, uint32_t repeat,
                                double *seconds, mxo_text why)
 {
@@ -96,6 +111,7 @@ static mxo_status hostile_time(void *ctx, const mxo_call *call, uint32_t repeat,
         memset((uint8_t *)y->buffer + y->offset, 0x11, (size_t)y->n_bytes);
     }
     *seconds = 1e-3 * repeat;
+    time_later(seconds);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (is_fault(rows[i].fault)) {
             *seconds = rows[i].seconds * (rows[i].is_each ? repeat : 1);
@@ -110,8 +126,8 @@ static mxo_status hostile_time_copy(void *ctx, uint64_t n, uint32_t repeat,
     (void)ctx;
     (void)n;
     (void)why;
-    (void)usleep(100);
-    *seconds = 1e-5 * repeat;
+    (void)usleep((is_fault("time-copy") ? 1000 : 100) * repeat);
+    *seconds = (is_fault("time-copy") ? 1e-9 : 1e-5) * repeat;
     return MXO_OK;
 }
 
