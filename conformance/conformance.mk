@@ -864,6 +864,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/device/exec.test \
 	%reldir%/tests/layout/explain.test \
 	%reldir%/tests/judge/field.test \
+	%reldir%/tests/judge/gate.test \
 	%reldir%/tests/vectors/flip.test \
 	%reldir%/tests/fuzzing/fuzz_converter.test \
 	%reldir%/tests/fuzzing/fuzz_library.test \
