@@ -71,6 +71,8 @@ static mxo_status send_uploads(proxy *p, json_t *uploads, const char **text)
     (void)json_object_set_new(o, "memory", json_u64(p->memory.size));
     const mxo_status status = proxy_ask_now(p, o, text);
 
+    memset(p->memory.base, PROXY_SPOILT, (size_t)p->posted.n_bytes);
+    p->posted.n_bytes = 0;
     return status == MXO_OK || status == MXO_E_NOMEM ? status : MXO_E_DEVICE;
 }
 
@@ -95,7 +97,6 @@ mxo_status proxy_send_posted(proxy *p, const char **text)
     if (w->uploads != NULL) {
         json_t *const uploads = w->uploads;
         w->uploads = NULL;
-        w->n_bytes = 0;
         status = send_uploads(p, uploads, text);
     }
     if (w->buffers != NULL && status == MXO_OK) {

@@ -15,6 +15,9 @@
 /* A handle of shared memory is its offset and this: never NULL, and as far
    into a page as the bytes are. */
 enum { PROXY_HANDLE = 4096 };
+/* What an upload's bytes become when it was answered: who reads them later
+   reads others. */
+enum { PROXY_SPOILT = 0x5b };
 
 /* Part of a transfer: bytes of a buffer, and where in the shared memory. */
 typedef struct transfer_part {

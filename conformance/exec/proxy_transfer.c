@@ -12,6 +12,8 @@
    of where a download goes. */
 static const uint64_t transfer = 64 << 20;
 enum { EDGE = 64 };
+/* Of an upload that was answered. */
+enum { MOST_SPOILT = 1 << 16 };
 
 json_t *proxy_part_json(json_t *o, const char *way, const transfer_part *m)
 {
@@ -70,6 +72,7 @@ mxo_status proxy_upload(void *ctx, void *buffer, uint64_t offset,
         memcpy(p->memory.base, (const char *)src + at, (size_t)n);
         MXO_TRY(ask_to_move(
             p, proxy_part_json(proxy_request("upload"), "from", &m), why));
+        memset(p->memory.base, PROXY_SPOILT, n < MOST_SPOILT ? n : MOST_SPOILT);
     }
     return MXO_OK;
 }
