@@ -480,6 +480,9 @@ int drawing_add(const char *layout, uint32_t elem_bytes,
     const mxo_text why = {text, sizeof text};
     steps s;
 
+    if (extent[0] == 0 || extent[1] == 0 || extent[2] == 0) {
+        return -1; /* as explain takes none */
+    }
     if (steps_find(&s, layout, why) != 0 ||
         (steps_bind(&s, elem_bytes, extent, why) != 0 &&
          steps_bind(&s, 0, extent, why) != 0)) {

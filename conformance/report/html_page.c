@@ -152,7 +152,10 @@ static void draw_cells(FILE *out, const json_t *map, int down, int across)
 static void draw_tiles(FILE *out, uint64_t size, uint64_t n, int cells,
                        int other, int is_across)
 {
-    for (uint64_t at = size; size > 0 && at < n; at += size) {
+    const uint64_t n_tiles = size > 0 ? n / size : 0;
+
+    for (uint64_t at = size; at > 0 && n_tiles <= (uint64_t)cells && at < n;
+         at += size) {
         const double p = (double)at * cells / (double)n * CELL;
         if (is_across) {
             fprintf(out, "<path class=tile d=\"M%.1f %dv%d\"/>", LEFT + p, TOP,

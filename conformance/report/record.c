@@ -12,6 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of a map, down or across, at most. */
+enum { MOST_CELLS = 64 };
+
 static json_t *count(uint64_t n)
 {
     return json_integer((json_int_t)n);
@@ -383,12 +386,28 @@ static void read_verdict(const json_t *record, verdict *v)
     v->map = json_is_object(map) ? json_dumps(map, JSON_COMPACT) : NULL;
 }
 
+/* A map of cells is small, and tells of each. */
+static int has_fair_map(const json_t *record)
+{
+    const json_t *map = json_object_get(record, "map");
+    const uint64_t down = record_count(map, "down");
+    const uint64_t across = record_count(map, "across");
+    const uint64_t n = json_array_size(json_object_get(map, "wrong"));
+
+    return !json_is_object(map) ||
+           (down > 0 && down <= MOST_CELLS && across > 0 &&
+            across <= MOST_CELLS && n == down * across);
+}
+
 int record_read(const json_t *record, report_result *result, verdict *v)
 {
     const char *calls = record_text(record, "calls");
 
     memset(v, 0, sizeof *v);
     memset(result, 0, sizeof *result);
+    if (!has_fair_map(record)) {
+        return -1;
+    }
     if (strcmp(record_text(record, "type"), "case") != 0 ||
         record_text(record, "case")[0] == '\0' || !has_counts(record) ||
         strlen(record_text(record, "backend")) >= BACKEND_NAME ||
