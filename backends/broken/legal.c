@@ -28,7 +28,9 @@ int broken_takes_any_limit(const mxo_call *call)
         "vllm_swiglu_limit", "vllm_silu", "cpu_silu",       "aiter_silu",
         "flydsl_silu",       "xpu_clamp", "b12x_silu",      "situ",
         "situ_vllm",         "situ_b12x", "situ_flashinfer"};
-    int takes_any = 0;
+    int takes_any = call_is(call, "glu", "profile") &&
+                    call_is(call, "activation", "silu") &&
+                    !call_is(call, "profile", "exact");
 
     for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
         takes_any |= call_is(call, "dialect", dialects[i]) ||
@@ -39,18 +41,25 @@ int broken_takes_any_limit(const mxo_call *call)
 
 static int fits_limit(const mxo_call *call)
 {
-    return broken_takes_any_limit(call) || call_number(call, "limit") >= 0;
+    const double limit = call_number(call, "limit");
+
+    return !broken_reads_constant(call, "limit") || limit >= 0 ||
+           (broken_takes_any_limit(call) && !isnan(limit));
+}
+
+static int is_bad(const mxo_call *call, const char *key)
+{
+    return broken_reads_constant(call, key) && isnan(call_number(call, key));
 }
 
 static int fits_constants(const mxo_call *call)
 {
-    const double alpha = call_number(call, "alpha");
-    const double beta = call_number(call, "beta");
     const float scale = call_is(call, "dialect", "trtllm_gen")
                             ? (float)call_number(call, "scale_gate")
                             : 1;
 
-    return !(alpha != alpha || beta != beta) && scale >= 0 && isfinite(scale);
+    return !is_bad(call, "alpha") && !is_bad(call, "beta") && scale >= 0 &&
+           isfinite(scale);
 }
 
 int broken_is_two_way(const mxo_call *call)
@@ -169,23 +178,18 @@ static int fits_own_limits(const mxo_call *call)
     return fits || call_is(call, "stage", "gemm");
 }
 
-/* Silu has limits alone; MARLIN and TRITON have all constants in their code,
-   TRITON_UNFUSED has beta there. */
+/* Only a constant that is read can be an expert's own. */
 static int fits_own_constants(const mxo_call *call)
 {
-    const int is_fixed = call_is(call, "profile", "MARLIN") ||
-                         call_is(call, "profile", "TRITON");
-    const int has_others = has_own(call, "alpha") || has_own(call, "beta");
+    static const char *const words[] = {"alpha", "beta", "limit"};
+    int fits = 1;
 
-    if (call_is(call, "stage", "gemm")) {
-        return 1;
+    for (int w = 0; w < 3; w++) {
+        fits = fits && (!has_own(call, words[w]) ||
+                        broken_reads_constant(call, words[w]));
     }
-    if (call_is(call, "activation", "silu")) {
-        return !has_others;
-    }
-    return !(is_fixed && !call_is(call, "per_expert", "none")) &&
-           !(call_is(call, "profile", "TRITON_UNFUSED") &&
-             has_own(call, "beta"));
+    return fits || call_is(call, "stage", "gemm") ||
+           !broken_knows_profile(call);
 }
 
 static int fits_blocks(const mxo_call *call)

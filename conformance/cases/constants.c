@@ -74,6 +74,7 @@ static const fill_row fills[] = {
 #define FAULTS(t)                                                          \
     "missing." t "|dtype." t "|flat." t "|short." t "|long." t "|bytes." t \
     "|vast." t
+#define FEW "tokens=5,hidden=96,topk=2,experts=3,inter=64"
 #define UNFIT                                                               \
     "input_scale=given,quant=quant.static,quant_element=e4m3fn,quant_rule=" \
     "divide,requant=same,tokens=3,experts=4,hidden=64,inter=96,"
@@ -124,6 +125,23 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm1:activation=silu,per_expert=alpha|beta|all," SMALL
      ",data=orderfree"},
+    {2, 0, /* what is not read may be no number */
+     "moe.layer:profile=MARLIN|TRITON|FLASHINFER_CUTLASS_MXFP4_BF16,alpha=nan,"
+     "beta=nan,limit=nan," FEW},
+    {2, 0, "moe.layer:profile=TRITON_UNFUSED|CPU,beta=nan," FEW},
+    {2, 0,
+     "moe.layer:profile=exact|MARLIN|TRITON_UNFUSED,activation=silu,alpha=nan,"
+     "beta=nan," FEW},
+    {2, 0, "moe.layer:profile=MARLIN,activation=silu,limit=-1," FEW},
+    {2, 0, /* what is read may not be */
+     "moe.layer:profile=TRITON_UNFUSED|exact,alpha=nan," FEW},
+    {2, 0, "moe.layer:profile=MARLIN,activation=silu,limit=nan," FEW},
+    {2, 0, "act.glu:dialect=vllm_silu|xpu_clamp|situ,limit=nan,rows=3,cols=64"},
+    {2, 0, /* FP16 between the halves, whose largest number is 65504 */
+     "moe.layer:profile=MARLIN,glu_out=f16," FEW ",data=ties|corners"},
+    {2, 0,
+     "moe.layer:weight_rule=b12x_mx,from=f16,glu_out=f16," FEW ",data=corners"},
+    {2, 0, "moe.gemm2:weight_rule=b12x_mx,from=f16," FEW ",data=corners"},
     {2, 0,
      "moe.layer:" UNFIT
      "topk=2,flaw=" FAULTS("w13_input_scale") "|" FAULTS("w2_input_scale")},

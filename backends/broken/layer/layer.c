@@ -9,16 +9,25 @@
 #include <math.h>
 #include <string.h>
 
-/* Weights are what they are beside FP16, or in bf16. */
-static int knows_weights(const mxo_call *call)
+/* Beside FP16 rows, which nobody quantised, or activations in FP16? */
+static int is_beside_half(const layer *l)
 {
-    return broken_entry_is(call, "weight_rule", "ocp") ||
-           broken_entry_is(call, "weight_rule", "b12x_mx") ||
-           (!call_is(call, "from", "f16") &&
-            (broken_entry_is(call, "weight_rule", "ocp_bf16") ||
-             broken_entry_is(call, "weight_rule", "xpu") ||
-             broken_entry_is(call, "weight_rule", "marlin") ||
-             broken_entry_is(call, "weight_rule", "triton_matmul")));
+    return call_is(l->call, "from", "f16") ||
+           (l->two.w != NULL && l->two.in->mbits == 10 &&
+            l->two.quant.kind == QUANT_NONE);
+}
+
+/* Weights are what they are beside FP16, or in bf16. */
+static int knows_weights(const layer *l)
+{
+    static const char *const in_bf16[] = {"b12x_mx", "ocp_bf16", "xpu",
+                                          "marlin", "triton_matmul"};
+    int knows = broken_entry_is(l->call, "weight_rule", "ocp");
+
+    for (size_t i = 0; i < 5 && !is_beside_half(l); i++) {
+        knows = knows || broken_entry_is(l->call, "weight_rule", in_bf16[i]);
+    }
+    return knows;
 }
 
 /* Can this half be quantised and summed so?  A half that is not there can. */
@@ -50,7 +59,7 @@ static int is_plain(const broken *b, const layer *l)
            (l->topk == 1 || l->routing < ROUTING_GEMM1) &&
            (!(IS(MV15) || IS(MV18) || IS(MV19)) || is_open) &&
            knows_gemm(call, &l->one) && knows_gemm(call, &l->two) &&
-           knows_weights(call) && knows_split(l) &&
+           knows_weights(l) && knows_split(l) &&
            !(broken_entry_is(call, "quant", "quant.static") &&
              broken_entry_is(call, "quant_element", "e2m1")) &&
            (!call_is(call, "from", "e2m1") ||
@@ -61,7 +70,6 @@ static int is_plain(const broken *b, const layer *l)
 static int is_unit(const layer *l)
 {
     const mxo_call *c = l->call;
-
     const int is_exact = broken_entry_is(c, "glu", "exact");
     const int is_ours = broken_entry_is(c, "glu", "vllm_swigluoai") ||
                         broken_entry_is(c, "glu", "triton");

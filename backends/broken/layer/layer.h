@@ -155,6 +155,9 @@ double broken_round_as(const broken *b, const number_format *f, round_kind kind,
                        double x);
 /* layer_entries.c */
 int broken_knows_profile(const mxo_call *call);
+/* Silu has a limit alone; MARLIN and TRITON have all constants in their code,
+   TRITON_UNFUSED has beta there.  What the call says instead is not read. */
+int broken_reads_constant(const mxo_call *call, const char *key);
 /* Whether the call's entry, or else the profile's, is this word. */
 int broken_entry_is(const mxo_call *call, const char *key, const char *word);
 /* layer_legal.c: that its words do not contradict each other. */

@@ -4,6 +4,7 @@
 #include "layer.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { TILE = 16 }; /* MK07: pairs whose constants are read together */
 
@@ -38,6 +39,19 @@ void broken_read_own(layer *l)
                              call_is(l->call, "per_expert", words[w]);
         l->own[w] = is_given ? call_in(l->call, names[w]) : NULL;
     }
+}
+
+int broken_reads_constant(const mxo_call *call, const char *key)
+{
+    if (call_text(call, "activation")[0] == '\0') {
+        return 1; /* an activation alone */
+    }
+    if (call_is(call, "activation", "silu")) {
+        return broken_knows_profile(call) && strcmp(key, "limit") == 0;
+    }
+    return call_is(call, "profile", "exact") ||
+           (call_is(call, "profile", "TRITON_UNFUSED") &&
+            strcmp(key, "beta") != 0);
 }
 
 layer_constants broken_constants(const broken *b, const layer *l, uint64_t slot,

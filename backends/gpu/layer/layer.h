@@ -192,7 +192,9 @@ GPU_SLOW double layer_rare(uint32_t rule, uint32_t byte, uint32_t code)
         return layer_small(rule, byte, code);
     }
     if ((rule & LAYER_CAPPED) != 0) {
-        return layer_halves(code) * layer_power(byte < 247 ? byte : 247);
+        const double x =
+            layer_halves(code) * layer_power(byte < 247 ? byte : 247);
+        return f16 ? (double)glu_through(GLU_F16, (float)x) : x;
     }
     if ((rule & DEQUANT_WRAP) != 0 && (code & 7) == 0) {
         return 0;
